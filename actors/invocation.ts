@@ -1,0 +1,268 @@
+/**
+ * One tool call, from proposal to outcome.
+ *
+ *   proposed -> validating -> authorizing -> (awaitingApproval) -> binding -> running -> one final state per outcome
+ *   running -> backingOff -> running; running -> uncertain -> verifying | needsOperator | backingOff
+ *
+ * Keeps I6: `running` is reached only through `validating` and `authorizing`, and, where a person is asked, through
+ * a granted `awaitingApproval`. Keeps K11: `running` is left only by the port's own outcome.
+ */
+import { assign, sendParent, sendTo, setup } from "xstate";
+import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
+import type { PortDone, PortFailed } from "../schemas/effect.ts";
+import type { Failure } from "../schemas/failure.ts";
+import type { Decision } from "../schemas/question.ts";
+import { limits } from "../schemas/limits.ts";
+import { port } from "./port.ts";
+import * as rules from "./invocation_rules.ts";
+
+/** What a turn gives to an invocation. `at`: when it was proposed, in milliseconds. */
+export interface InvocationInput {
+  readonly request: InvocationRequest;
+  readonly capabilities: readonly string[];
+  /** The session's rules from `always_allow_for_session`. */
+  readonly grants: readonly string[];
+  readonly at: number;
+}
+
+/** What an invocation is told. */
+export type InvocationEvent =
+  | { readonly type: "invocation.cancel"; readonly at: number }
+  | {
+    readonly type: "question.decided";
+    readonly decision: Decision;
+    readonly via: string;
+    readonly at: number;
+  };
+
+/** What an invocation remembers. */
+export interface InvocationContext extends InvocationInput {
+  readonly attempt: number;
+  readonly cancelAsked: boolean;
+  readonly verdict: "allow" | "ask" | "deny" | "undecided";
+  readonly reason: string;
+  readonly rule: string;
+  readonly failure: Failure | null;
+  readonly deadlineAtMs: number;
+  /** The first attempt's intent: the idempotency key of later ones. */
+  readonly firstIntent: string | null;
+  readonly outcomeOf: string | null;
+  readonly isError: boolean;
+  readonly via: "operator" | "verify" | null;
+}
+
+const failedOf = (event: unknown) => (event as { readonly error: PortFailed }).error;
+const doneOf = (event: unknown) => (event as { readonly output: PortDone }).output;
+
+/** What a parent is told while an invocation lives. */
+export type InvocationReport =
+  | {
+    readonly type: "question.open";
+    readonly ordinal: string;
+    readonly subject: rules.Subject;
+    readonly at: number;
+  }
+  | { readonly type: "question.withdraw"; readonly ordinal: string };
+
+/** The behaviour of one tool call. Stops at 1,000 microsteps (K8). */
+export const invocationMachine = setup({
+  types: {
+    context: {} as InvocationContext,
+    events: {} as InvocationEvent,
+    input: {} as InvocationInput,
+    output: {} as InvocationResult,
+  },
+  actors: { port },
+  guards: {
+    isUnknownTool: ({ context }) => rules.entryOfRequest(context.request) === undefined,
+    hasFailure: ({ context }) => context.failure !== null,
+    isDenied: ({ context }) => context.verdict === "deny",
+    needsApproval: ({ context }) => context.verdict === "ask",
+    isGranted: ({ event }) =>
+      event.type === "question.decided" &&
+      (event.decision === "allow" || event.decision === "always_allow_for_session"),
+    returnedError: ({ event }) => rules.isErrorReturn(doneOf(event)),
+    wasCanceled: ({ event }) => failedOf(event).status === "canceled",
+    isUncertain: ({ event }) => failedOf(event).status === "unknown",
+    hasTimedOut: ({ event }) => failedOf(event).status === "timed_out",
+    mayRetry: ({ context, event }) => failedOf(event).failure.retryable && rules.hasAttemptLeft(context),
+    canVerify: ({ context }) => rules.mechanismOf(context) === "verify",
+    mayRepeatByKey: ({ context }) => rules.mechanismOf(context) === "key" && rules.hasAttemptLeft(context),
+    isVerifiedApplied: ({ event }) => rules.isApplied(doneOf(event)),
+    mayRepeat: ({ context }) => rules.hasAttemptLeft(context),
+    choseRunAgain: ({ event }) => event.type === "question.decided" && event.decision === "run_again",
+    choseApplied: ({ event }) => event.type === "question.decided" && event.decision === "mark_applied",
+    choseNotApplied: ({ event }) =>
+      event.type === "question.decided" && event.decision === "mark_not_applied",
+  },
+  actions: {
+    refuseUnknown: assign({ failure: ({ context }) => rules.unknownTool(context.request) }),
+    validate: assign({ failure: ({ context }) => rules.validate(context.request) }),
+    authorize: assign(({ context }) => rules.decide(context)),
+    bind: assign({ deadlineAtMs: ({ context }) => rules.deadlineOf(context) }),
+    openQuestion: sendParent(({ context, self }) => ({
+      type: "question.open",
+      ordinal: self.id,
+      subject: rules.approvalSubject(context),
+      at: context.at,
+    })),
+    openUncertain: sendParent(({ context, self }) => ({
+      type: "question.open",
+      ordinal: self.id,
+      subject: rules.uncertainSubject(context),
+      at: context.at,
+    })),
+    withdrawQuestion: sendParent(({ self }) => ({ type: "question.withdraw", ordinal: self.id })),
+    noteTime: assign({ at: ({ event }) => event.at }),
+    refuseByDecision: assign({ failure: ({ event }) => rules.refusalOf(event) }),
+    noteCancel: assign({ cancelAsked: true }),
+    cancelPort: sendTo("effect", { type: "port.cancel" }),
+    noteReturn: assign(({ context, event }) => ({
+      at: doneOf(event).at,
+      outcomeOf: doneOf(event).intent,
+      isError: rules.isErrorReturn(doneOf(event)),
+      firstIntent: context.firstIntent ?? doneOf(event).intent,
+      failure: null,
+    })),
+    noteFailure: assign(({ context, event }) => ({
+      at: failedOf(event).at,
+      failure: failedOf(event).failure,
+      firstIntent: context.firstIntent ?? failedOf(event).intent,
+    })),
+    nextAttempt: assign(({ context }) => ({ attempt: context.attempt + 1, failure: null })),
+    noteVerified: assign({ via: "verify", failure: null }),
+    noteOperator: assign(({ event }) => ({ via: "operator" as const, at: event.at })),
+    clearFailure: assign({ failure: null }),
+    noteAbandoned: assign({ failure: () => rules.abandoned() }),
+    noteCanceled: assign({ failure: () => rules.canceled() }),
+  },
+}).createMachine({
+  id: "invocation",
+  initial: "proposed",
+  context: ({ input }) => ({
+    ...input,
+    attempt: 1,
+    cancelAsked: false,
+    verdict: "undecided",
+    reason: "",
+    rule: "",
+    failure: null,
+    deadlineAtMs: 0,
+    firstIntent: null,
+    outcomeOf: null,
+    isError: false,
+    via: null,
+  }),
+  output: ({ context, event }) => rules.resultOf(context, (event as { readonly output?: unknown }).output),
+  options: { maxIterations: limits.machineIterationsMax },
+  states: {
+    proposed: {
+      always: [{ guard: "isUnknownTool", target: "notFound", actions: "refuseUnknown" }, {
+        target: "validating",
+      }],
+    },
+    validating: {
+      entry: "validate",
+      always: [{ guard: "hasFailure", target: "invalid" }, { target: "authorizing" }],
+    },
+    authorizing: {
+      entry: "authorize",
+      always: [
+        { guard: "isDenied", target: "denied" },
+        { guard: "needsApproval", target: "awaitingApproval" },
+        { target: "binding" },
+      ],
+    },
+    awaitingApproval: {
+      entry: "openQuestion",
+      on: {
+        "question.decided": [
+          { guard: "isGranted", target: "binding", actions: "noteTime" },
+          { target: "denied", actions: ["noteTime", "refuseByDecision"] },
+        ],
+        "invocation.cancel": {
+          target: "canceled",
+          actions: ["withdrawQuestion", "noteCancel", "noteCanceled"],
+        },
+      },
+    },
+    binding: { entry: "bind", always: { target: "running" } },
+    running: {
+      invoke: {
+        id: "effect",
+        src: "port",
+        input: ({ context }) => rules.toolCall(context),
+        onDone: [
+          { guard: "returnedError", target: "completedWithError", actions: "noteReturn" },
+          { target: "succeeded", actions: "noteReturn" },
+        ],
+        onError: [
+          { guard: "wasCanceled", target: "canceled", actions: "noteFailure" },
+          { guard: "isUncertain", target: "uncertain", actions: "noteFailure" },
+          { guard: "hasTimedOut", target: "timedOut", actions: "noteFailure" },
+          { guard: "mayRetry", target: "backingOff", actions: "noteFailure" },
+          { target: "failed", actions: "noteFailure" },
+        ],
+      },
+      on: { "invocation.cancel": { actions: ["noteCancel", "cancelPort"] } },
+    },
+    backingOff: {
+      invoke: {
+        id: "timer",
+        src: "port",
+        input: ({ context }) => rules.backOff(context),
+        onDone: {
+          target: "running",
+          actions: ["nextAttempt", assign({ at: ({ event }) => doneOf(event).at }), "bind"],
+        },
+        onError: { target: "failed" },
+      },
+      on: { "invocation.cancel": [{ target: "canceled", actions: ["noteCancel", "noteCanceled"] }] },
+    },
+    uncertain: {
+      always: [
+        { guard: "canVerify", target: "verifying" },
+        { guard: "mayRepeatByKey", target: "backingOff" },
+        { target: "needsOperator" },
+      ],
+    },
+    verifying: {
+      invoke: {
+        id: "verify",
+        src: "port",
+        input: ({ context }) => rules.verifyCall(context),
+        onDone: [
+          { guard: "isVerifiedApplied", target: "succeeded", actions: ["noteReturn", "noteVerified"] },
+          { guard: "mayRepeat", target: "backingOff" },
+          { target: "failed", actions: "noteVerified" },
+        ],
+        onError: { target: "needsOperator" },
+      },
+      on: { "invocation.cancel": { actions: "noteCancel" } },
+    },
+    needsOperator: {
+      entry: "openUncertain",
+      on: {
+        "question.decided": [
+          { guard: "choseRunAgain", target: "binding", actions: ["nextAttempt", "noteTime"] },
+          { guard: "choseApplied", target: "succeeded", actions: ["noteOperator", "clearFailure"] },
+          { guard: "choseNotApplied", target: "failed", actions: "noteOperator" },
+          { target: "unknown", actions: ["noteOperator", "noteAbandoned"] },
+        ],
+        "invocation.cancel": {
+          target: "unknown",
+          actions: ["withdrawQuestion", "noteCancel", "noteAbandoned"],
+        },
+      },
+    },
+    succeeded: { type: "final", output: "succeeded" },
+    completedWithError: { type: "final", output: "completed_with_error" },
+    failed: { type: "final", output: "failed" },
+    denied: { type: "final", output: "denied" },
+    invalid: { type: "final", output: "invalid" },
+    notFound: { type: "final", output: "not_found" },
+    timedOut: { type: "final", output: "timed_out" },
+    canceled: { type: "final", output: "canceled" },
+    unknown: { type: "final", output: "unknown" },
+  },
+});

@@ -1,0 +1,200 @@
+/** The pure rules that the invocation machine consults: what it asks for, and what an ending means. */
+import type { CatalogEntry } from "../schemas/catalog.ts";
+import type { PortDone, PortRequestOf } from "../schemas/effect.ts";
+import { type Failure, failure } from "../schemas/failure.ts";
+import { InvocationOutcome, type InvocationRequest, type InvocationResult } from "../schemas/invocation.ts";
+import { checkArguments } from "../schemas/json_schema.ts";
+import { limits } from "../schemas/limits.ts";
+import type { QuestionSubject } from "../schemas/question.ts";
+import type { Mechanism } from "../schemas/tool.ts";
+import type { InvocationContext, InvocationEvent } from "./invocation.ts";
+import { entryOf } from "./library.ts";
+import { authorize } from "./policy/authorize.ts";
+import { ruleKey } from "./policy/rule_key.ts";
+import { previewArguments } from "./preview.ts";
+
+/** What a question shows. */
+export type Subject = QuestionSubject;
+
+/** The exact entry that a request carries, or undefined if the turn's catalog has no tool of that name (DM-13). */
+export function entryOfRequest(request: InvocationRequest): CatalogEntry | undefined {
+  return request.entry === undefined ? undefined : entryOf(request.entry);
+}
+
+function entryIn(context: InvocationContext): CatalogEntry {
+  const entry = entryOfRequest(context.request);
+  if (entry === undefined) {
+    throw new Error(`Cannot dispatch "${context.request.name}": it has no catalog entry`);
+  }
+  return entry;
+}
+
+/** The refusal of a name that the catalog does not have. */
+export function unknownTool(request: InvocationRequest): Failure {
+  return failure(
+    "tool_unknown",
+    `No tool is named "${request.name.slice(0, 100)}": use one of the tools offered`,
+  );
+}
+
+/** Checks the arguments against the entry's schema; null if they fit. */
+export function validate(request: InvocationRequest): Failure | null {
+  const entry = entryOfRequest(request);
+  if (entry === undefined) return unknownTool(request);
+  if (request.arguments === undefined) {
+    return failure("arguments_invalid", `The arguments of "${request.name}" are not a JSON object: send one`);
+  }
+  const problems = checkArguments(entry.definition.inputSchema, request.arguments);
+  if (problems.length === 0) return null;
+  return failure(
+    "arguments_invalid",
+    `The arguments of "${request.name}" do not fit its schema: ${problems.join("; ")}`,
+  );
+}
+
+/** Policy's verdict on a valid request. */
+export function decide(
+  context: InvocationContext,
+): Pick<InvocationContext, "verdict" | "reason" | "rule" | "failure"> {
+  const entry = entryIn(context);
+  const rule = ruleKey(entry, context.request.arguments ?? {});
+  const decision = authorize({ entry, capabilities: context.capabilities, grants: context.grants, rule });
+  return { verdict: decision.verdict, reason: decision.reason, rule, failure: decision.failure ?? null };
+}
+
+/** When the performer gives up on the attempt that is about to start. */
+export function deadlineOf(context: InvocationContext): number {
+  return context.at + entryIn(context).definition.timeoutMs;
+}
+
+function callOf<K extends "tool.call" | "tool.verify">(context: InvocationContext, port: K) {
+  const entry = entryIn(context);
+  if (context.request.entry === undefined) throw new Error("Cannot call a tool without its entry");
+  return {
+    port,
+    effect: port === "tool.verify" ? "idempotent" as const : entry.definition.effectClass,
+    ...(entry.definition.mechanism === undefined ? {} : { mechanism: entry.definition.mechanism }),
+    args: {
+      invocation: context.request.ordinal,
+      entry: context.request.entry,
+      arguments: context.request.arguments ?? {},
+      origin: context.request.origin,
+      attempt: context.attempt,
+      ...(context.firstIntent === null ? {} : { key: context.firstIntent }),
+    },
+    deadlineAtMs: port === "tool.verify" ? context.at + entry.definition.timeoutMs : context.deadlineAtMs,
+  };
+}
+
+/** The effect itself. */
+export function toolCall(context: InvocationContext): PortRequestOf<"tool.call"> {
+  return callOf(context, "tool.call");
+}
+
+/** The look-up that tells whether an uncertain call was applied. */
+export function verifyCall(context: InvocationContext): PortRequestOf<"tool.verify"> {
+  return callOf(context, "tool.verify");
+}
+
+/** The wait before the next attempt: 0.5 s doubling, at most 30 s, full jitter (drawn by the performer, K7). */
+export function backOff(context: InvocationContext): PortRequestOf<"timer.set"> {
+  const waitMs = Math.min(limits.backoffFirstMs * 2 ** (context.attempt - 1), limits.backoffMsMax);
+  return {
+    port: "timer.set",
+    effect: "idempotent",
+    args: {
+      dueAtMs: context.at,
+      jitterMs: waitMs,
+      label: `${context.request.ordinal} attempt ${context.attempt + 1}`,
+    },
+  };
+}
+
+/** How a repeat is made harmless; undefined for tools that have no such mechanism. */
+export function mechanismOf(context: InvocationContext): Mechanism | undefined {
+  const { effectClass, mechanism } = entryIn(context).definition;
+  return effectClass === "conditional" ? mechanism : undefined;
+}
+
+/** True if the effect class allows another attempt and nobody asked to stop. */
+export function hasAttemptLeft(context: InvocationContext): boolean {
+  if (context.cancelAsked) return false;
+  const effectClass = entryIn(context).definition.effectClass;
+  if (effectClass === "idempotent") return context.attempt < limits.attemptsIdempotentMax;
+  return effectClass === "conditional" && context.attempt < limits.attemptsConditionalMax;
+}
+
+/** True if a tool ran and said no. */
+export function isErrorReturn(done: PortDone): boolean {
+  return typeof done.value === "object" && done.value !== null && !Array.isArray(done.value) &&
+    (done.value as { readonly isError?: unknown }).isError === true;
+}
+
+/** True if a verification found the effect. */
+export function isApplied(done: PortDone): boolean {
+  return typeof done.value === "object" && done.value !== null && !Array.isArray(done.value) &&
+    (done.value as { readonly applied?: unknown }).applied === true;
+}
+
+/** What a person is shown before a call that needs approval. */
+export function approvalSubject(context: InvocationContext): Subject {
+  return subject(context, "approval", context.reason);
+}
+
+/** What a person is shown when a call may have happened. */
+export function uncertainSubject(context: InvocationContext): Subject {
+  const reason = context.failure?.message ?? "The outcome of this call is unknown";
+  return subject(context, "uncertain", `${reason}. It may have happened`);
+}
+
+function subject(context: InvocationContext, kind: Subject["kind"], reason: string): Subject {
+  const entry = entryIn(context);
+  return {
+    kind,
+    invocation: context.request.ordinal,
+    tool: entry.canonicalName,
+    title: entry.definition.title.slice(0, 200),
+    risk: entry.definition.riskLevel,
+    reason: reason.slice(0, 500),
+    preview: previewArguments(context.request.arguments ?? {}),
+    rule: context.rule,
+  };
+}
+
+/** Why a call that a person was asked about is not made. */
+export function refusalOf(event: InvocationEvent): Failure {
+  const via = event.type === "question.decided" ? event.via : "withdrawn";
+  if (via === "expired") {
+    return failure("approval_expired", "Nobody answered in time, so the call was not made");
+  }
+  if (via === "unavailable") {
+    return failure("approval_unavailable", "Nobody is there to be asked, so the call was not made");
+  }
+  return failure("approval_denied", "The call was refused. Do not repeat it");
+}
+
+/** The ending of an uncertain call that an operator gave up on. */
+export function abandoned(): Failure {
+  return failure("outcome_abandoned", "The outcome of this call is unknown. Do not repeat it");
+}
+
+/** The ending of a call that was canceled before it was dispatched. */
+export function canceled(): Failure {
+  return failure("tool_canceled", "The call was canceled before it was made");
+}
+
+/** How the invocation ended, for its turn. `outcome` is the output of the final state reached. */
+export function resultOf(context: InvocationContext, outcome: unknown): InvocationResult {
+  const ended = InvocationOutcome.parse(outcome);
+  const reached = context.firstIntent !== null;
+  return {
+    ordinal: context.request.ordinal,
+    callId: context.request.callId,
+    name: context.request.name,
+    outcome: ended,
+    ...(context.outcomeOf === null ? {} : { outcomeOf: context.outcomeOf }),
+    ...(context.failure === null ? {} : { failure: context.failure }),
+    attempts: reached ? context.attempt : 0,
+    ...(context.via === null ? {} : { via: context.via }),
+  };
+}

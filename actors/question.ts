@@ -1,0 +1,177 @@
+/**
+ * One question to a person, until it is answered, nobody answers it, or nobody needs the answer.
+ *
+ *   pending -> answered | expired | withdrawn; pending (uncertain only) -> waiting -> pending
+ *
+ * Silence never permits anything: an approval that nobody gives in time is a denial (DM-34), and a question about an
+ * uncertain outcome is asked again with a new deadline, since no answer to it is harmless.
+ */
+import { assign, setup } from "xstate";
+import type { PortDone, PortFailed, PortRequestOf } from "../schemas/effect.ts";
+import { limits } from "../schemas/limits.ts";
+import type { Principal } from "../schemas/principal.ts";
+import { Answer, type Decision, offeredDecisions, type QuestionSubject } from "../schemas/question.ts";
+import { port } from "./port.ts";
+
+/** What a session gives to a question. `openMs` is how long it stays open, in milliseconds from `at`. */
+export interface QuestionInput {
+  readonly subject: QuestionSubject;
+  readonly openMs: number;
+  readonly at: number;
+}
+
+/** What a question is told. */
+export interface QuestionEvent {
+  readonly type: "question.withdraw";
+  readonly at: number;
+}
+
+/** How a question ended. `unavailable`: nobody is there to be asked, or the question could not be shown. */
+export type QuestionEnd = "answered" | "expired" | "unavailable" | "withdrawn";
+
+/** What a question remembers. `at` is the time of the latest event; `asked` counts how often it was asked. */
+export interface QuestionContext extends QuestionInput {
+  readonly asked: number;
+  readonly decision: Decision;
+  readonly by: Principal | null;
+  readonly via: QuestionEnd;
+}
+
+/** What a session learns. `by` is set if somebody answered. */
+export interface QuestionResult {
+  readonly invocation: string;
+  readonly decision: Decision;
+  readonly by?: Principal;
+  readonly via: QuestionEnd;
+  readonly at: number;
+}
+
+/** Without an answer: a denial, or the operator's giving up, which only a withdrawal can bring about. */
+function unanswered(subject: QuestionSubject): Decision {
+  return subject.kind === "approval" ? "deny" : "abandon";
+}
+
+function doneOf(event: unknown): PortDone {
+  return (event as { readonly output: PortDone }).output;
+}
+
+function failedOf(event: unknown): PortFailed {
+  return (event as { readonly error: PortFailed }).error;
+}
+
+/** The answer, if it is one of those that the question offers. */
+function answerIn(context: QuestionContext, event: unknown): Answer | undefined {
+  const answer = Answer.safeParse(doneOf(event).value).data;
+  if (answer === undefined || !offeredDecisions[context.subject.kind].includes(answer.decision)) {
+    return undefined;
+  }
+  return answer;
+}
+
+function ask({ subject, at, openMs }: QuestionContext): PortRequestOf<"question.ask"> {
+  return { port: "question.ask", effect: "idempotent", args: { subject }, deadlineAtMs: at + openMs };
+}
+
+function wait({ subject, at, openMs }: QuestionContext): PortRequestOf<"timer.set"> {
+  const label = `ask again: ${subject.invocation}`.slice(0, 100);
+  return { port: "timer.set", effect: "idempotent", args: { dueAtMs: at + openMs, jitterMs: 0, label } };
+}
+
+/** The behaviour of one question. Stops at 1,000 microsteps (K8). */
+export const questionMachine = setup({
+  types: {
+    context: {} as QuestionContext,
+    events: {} as QuestionEvent,
+    input: {} as QuestionInput,
+    output: {} as QuestionResult,
+    tags: "" as "rest",
+  },
+  actors: { port },
+  guards: {
+    isUncertain: ({ context }) => context.subject.kind === "uncertain",
+    isOffered: ({ context, event }) => answerIn(context, event) !== undefined,
+    isUncertainTimedOut: ({ context, event }) =>
+      context.subject.kind === "uncertain" && failedOf(event).status === "timed_out",
+  },
+  actions: {
+    noteAnswer: assign(({ context, event }) => ({
+      at: doneOf(event).at,
+      decision: answerIn(context, event)?.decision ?? unanswered(context.subject),
+      by: answerIn(context, event)?.by ?? null,
+      via: "answered" as const,
+    })),
+    /** DM-34: any other value is a denial, whoever gave it. */
+    noteOtherAnswer: assign(({ context, event }) => ({
+      at: doneOf(event).at,
+      decision: unanswered(context.subject),
+      by: Answer.safeParse(doneOf(event).value).data?.by ?? null,
+      via: "answered" as const,
+    })),
+    noteFailure: assign(({ event }) => ({
+      at: failedOf(event).at,
+      via: failedOf(event).status === "timed_out" ? "expired" as const : "unavailable" as const,
+    })),
+    noteWithdrawal: assign(({ event }) => ({ at: event.at, via: "withdrawn" as const })),
+    noteTime: assign(({ event }) => ({ at: doneOf(event).at })),
+    askAgain: assign(({ context }) => ({ asked: context.asked + 1 })),
+  },
+}).createMachine({
+  id: "question",
+  initial: "pending",
+  options: { maxIterations: limits.machineIterationsMax },
+  context: ({ input }) => ({
+    ...input,
+    asked: 1,
+    decision: unanswered(input.subject),
+    by: null,
+    via: "withdrawn",
+  }),
+  output: ({ context }) => ({
+    invocation: context.subject.invocation,
+    decision: context.decision,
+    ...(context.by === null ? {} : { by: context.by }),
+    via: context.via,
+    at: context.at,
+  }),
+  // An idempotent port may be dropped (K11): a withdrawn question is no longer shown.
+  on: { "question.withdraw": { target: ".withdrawn", actions: "noteWithdrawal" } },
+  states: {
+    pending: {
+      tags: "rest",
+      invoke: {
+        id: "ask",
+        src: "port",
+        input: ({ context }) => ask(context),
+        onDone: [
+          { guard: "isOffered", target: "answered", actions: "noteAnswer" },
+          { guard: "isUncertain", target: "pending", reenter: true, actions: ["noteTime", "askAgain"] },
+          { target: "answered", actions: "noteOtherAnswer" },
+        ],
+        onError: [
+          {
+            guard: "isUncertainTimedOut",
+            target: "pending",
+            reenter: true,
+            actions: ["noteFailure", "askAgain"],
+          },
+          // Nobody there: asking again at once would spin.
+          { guard: "isUncertain", target: "waiting", actions: "noteFailure" },
+          { target: "expired", actions: "noteFailure" },
+        ],
+      },
+    },
+    waiting: {
+      tags: "rest",
+      invoke: {
+        id: "timer",
+        src: "port",
+        input: ({ context }) => wait(context),
+        onDone: { target: "pending", actions: ["noteTime", "askAgain"] },
+        onError: { target: "pending", actions: ["noteFailure", "askAgain"] },
+      },
+    },
+    answered: { type: "final" },
+    expired: { type: "final" },
+    withdrawn: { type: "final" },
+  },
+});

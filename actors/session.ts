@@ -1,0 +1,193 @@
+/**
+ * One conversation: prompts become turns, one at a time; questions of its calls are its children.
+ *
+ *   preparing -> idle <-> running; preparing -> refused
+ *
+ * Holds positions in the journal, never the conversation itself.
+ */
+import { assign, enqueueActions, setup } from "xstate";
+import type { AgentDefinition } from "../schemas/agent.ts";
+import type { CatalogRef } from "../schemas/catalog.ts";
+import type { Failure } from "../schemas/failure.ts";
+import { limits } from "../schemas/limits.ts";
+import type { CommandRef, SessionMessage, Stamp } from "../schemas/message.ts";
+import type { Principal } from "../schemas/principal.ts";
+import type { HistoryItem } from "../schemas/model.ts";
+import type { InvocationReport } from "./invocation.ts";
+import { post } from "./outbox.ts";
+import { port } from "./port.ts";
+import { questionMachine, type QuestionResult } from "./question.ts";
+import * as rules from "./session_rules.ts";
+import { turnMachine, type TurnResult } from "./turn.ts";
+
+/** What a session is created with. */
+export interface SessionInput {
+  readonly address: string;
+  readonly agent: AgentDefinition;
+  readonly home: string;
+  readonly catalog: string;
+  readonly principal: Principal;
+}
+
+/** What a session is told. */
+export type SessionEvent =
+  | (SessionMessage & Stamp)
+  | InvocationReport
+  | {
+    readonly type: "xstate.done.actor.turn";
+    readonly output: TurnResult | QuestionResult;
+    readonly actorId: string;
+  };
+
+/** A prompt that waits for its turn: where it stands in the journal, and who wants the answer. */
+export interface PromptRef {
+  readonly seq: number;
+  readonly at: number;
+  readonly command: CommandRef | null;
+  readonly replyTo: string | null;
+}
+
+/** A question that is open: who asked, and which rule "always" would add. */
+export interface OpenQuestion {
+  readonly id: string;
+  readonly ordinal: string;
+  readonly rule: string;
+}
+
+/** What a session remembers. */
+export interface SessionContext extends SessionInput {
+  readonly issued: CatalogRef | null;
+  readonly refusal: Failure | null;
+  readonly turn: number;
+  readonly current: PromptRef | null;
+  readonly queue: readonly PromptRef[];
+  readonly notices: readonly HistoryItem[];
+  readonly grants: readonly string[];
+  readonly asked: number;
+  readonly questions: readonly OpenQuestion[];
+}
+
+/** The behaviour of one session. Stops at 1,000 microsteps (K8). */
+export const sessionMachine = setup({
+  types: {
+    context: {} as SessionContext,
+    events: {} as SessionEvent,
+    input: {} as SessionInput,
+    tags: "" as "rest",
+  },
+  actors: { port, turn: turnMachine, question: questionMachine },
+  guards: {
+    hasPrompt: ({ context }) => context.queue.length > 0,
+    isQueueFull: ({ context }) => context.queue.length >= limits.promptsQueuedMax,
+    isTurnDone: ({ event }) => rules.isTurnDone(event),
+  },
+  actions: {
+    post,
+    noteCatalog: assign(({ event }) => ({ issued: rules.catalogIn(event), refusal: null })),
+    noteRefusal: assign(({ event }) => ({ refusal: rules.refusalIn(event) })),
+    enqueuePrompt: assign(({ context, event }) => ({ queue: [...context.queue, rules.promptOf(event)] })),
+    refusePrompt: enqueueActions(({ context, enqueue, event }) => {
+      for (const params of rules.refusePrompt(context, event)) enqueue({ type: "post", params });
+    }),
+    refuseQueue: enqueueActions(({ context, enqueue }) => {
+      for (const params of rules.refuseQueue(context)) enqueue({ type: "post", params });
+      enqueue.assign({ queue: [] });
+    }),
+    startTurn: enqueueActions(({ context, enqueue }) => {
+      const next = rules.nextTurn(context);
+      enqueue.spawnChild("turn", { id: `turn/${next.input.turn}`, input: next.input });
+      enqueue.assign({ turn: next.input.turn, current: next.prompt, queue: next.rest, notices: [] });
+    }),
+    finishTurn: enqueueActions(({ context, enqueue, event }) => {
+      for (const params of rules.turnReplies(context, event)) enqueue({ type: "post", params });
+      enqueue.stopChild(`turn/${context.turn}`);
+      for (const question of context.questions) enqueue.stopChild(question.id);
+      enqueue.assign({ current: null, questions: [] });
+    }),
+    cancelTurn: enqueueActions(({ context, enqueue, event }) => {
+      enqueue.sendTo(`turn/${context.turn}`, { type: "turn.cancel", at: rules.timeOf(event) });
+      for (const params of rules.acknowledge(event, "canceling")) enqueue({ type: "post", params });
+    }),
+    refuseCancel: enqueueActions(({ enqueue, event }) => {
+      for (const params of rules.acknowledge(event, "nothing_to_cancel")) enqueue({ type: "post", params });
+    }),
+    relay: enqueueActions(({ context, enqueue, event }) => {
+      for (const params of rules.relay(context, event)) enqueue({ type: "post", params });
+    }),
+    noteAnswer: assign(({ context, event }) => ({ notices: rules.noticesWith(context.notices, event) })),
+    openQuestion: enqueueActions(({ context, enqueue, event }) => {
+      const opened = rules.openQuestion(context, event);
+      enqueue.spawnChild("question", { id: opened.question.id, input: opened.input });
+      enqueue.assign({ asked: context.asked + 1, questions: [...context.questions, opened.question] });
+    }),
+    withdrawQuestion: enqueueActions(({ context, enqueue, event }) => {
+      const ordinal = (event as { readonly ordinal: string }).ordinal;
+      for (const question of context.questions) {
+        if (question.ordinal === ordinal) enqueue.stopChild(question.id);
+      }
+      enqueue.assign({ questions: context.questions.filter((question) => question.ordinal !== ordinal) });
+    }),
+    settleQuestion: enqueueActions(({ context, enqueue, event }) => {
+      const settled = rules.settleQuestion(context, event);
+      enqueue.stopChild(settled.id);
+      enqueue.assign({ questions: settled.rest, grants: settled.grants });
+      enqueue.sendTo(`turn/${context.turn}`, settled.decided);
+    }),
+  },
+}).createMachine({
+  id: "session",
+  initial: "preparing",
+  options: { maxIterations: limits.machineIterationsMax },
+  context: ({ input }) => ({
+    ...input,
+    issued: null,
+    refusal: null,
+    turn: 0,
+    current: null,
+    queue: [],
+    notices: [],
+    grants: [],
+    asked: 0,
+    questions: [],
+  }),
+  on: {
+    "session.prompt": [
+      { guard: "isQueueFull", actions: "refusePrompt" },
+      { actions: "enqueuePrompt" },
+    ],
+    "session.cancel": { actions: "refuseCancel" },
+    "session.relay": { actions: "relay" },
+    "session.answered": { actions: "noteAnswer" },
+    "catalog.issued": { actions: "noteCatalog" },
+  },
+  states: {
+    preparing: {
+      tags: "rest",
+      on: {
+        "catalog.issued": { target: "idle", actions: "noteCatalog" },
+        "catalog.refused": { target: "refused", actions: "noteRefusal" },
+      },
+    },
+    refused: {
+      tags: "rest",
+      entry: "refuseQueue",
+      on: {
+        "session.prompt": { actions: "refusePrompt" },
+        "catalog.issued": { target: "idle", actions: "noteCatalog" },
+      },
+    },
+    idle: { tags: "rest", always: { guard: "hasPrompt", target: "running" } },
+    running: {
+      entry: "startTurn",
+      on: {
+        "session.cancel": { actions: "cancelTurn" },
+        "question.open": { actions: "openQuestion" },
+        "question.withdraw": { actions: "withdrawQuestion" },
+        "xstate.done.actor.*": [
+          { guard: "isTurnDone", target: "idle", actions: "finishTurn" },
+          { actions: "settleQuestion" },
+        ],
+      },
+    },
+  },
+});

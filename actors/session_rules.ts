@@ -1,0 +1,206 @@
+/** The pure rules that the session machine consults: prompts, turns, replies, questions. */
+import type { CatalogRef } from "../schemas/catalog.ts";
+import { type Failure, failure } from "../schemas/failure.ts";
+import type { Json } from "../schemas/json.ts";
+import { limits } from "../schemas/limits.ts";
+import type { Outgoing } from "../schemas/message.ts";
+import type { HistoryItem } from "../schemas/model.ts";
+import { replyTo } from "./outbox.ts";
+import type { QuestionInput, QuestionResult } from "./question.ts";
+import type { OpenQuestion, PromptRef, SessionContext, SessionEvent } from "./session.ts";
+import type { TurnEvent, TurnInput, TurnResult } from "./turn.ts";
+
+type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { readonly type: T }>;
+
+function expect<T extends SessionEvent["type"]>(event: SessionEvent, type: T): EventOf<T> {
+  if (event.type !== type) throw new Error(`Cannot treat "${event.type}" as "${type}"`);
+  return event as EventOf<T>;
+}
+
+/** A child that ended: its event's type carries the child's id, so it cannot be told by an exact name. */
+function ended(event: SessionEvent): EventOf<"xstate.done.actor.turn"> {
+  if (!event.type.startsWith("xstate.done.actor.")) {
+    throw new Error(`Cannot treat "${event.type}" as an ending`);
+  }
+  return event as EventOf<"xstate.done.actor.turn">;
+}
+
+/** The catalog that was issued. */
+export function catalogIn(event: SessionEvent): CatalogRef {
+  return expect(event, "catalog.issued").catalog;
+}
+
+/** Why no catalog was issued. */
+export function refusalIn(event: SessionEvent): Failure {
+  return expect(event, "catalog.refused").failure;
+}
+
+/** When an event was written; events of children carry their own time. */
+export function timeOf(event: SessionEvent): number {
+  return "at" in event && typeof event.at === "number" ? event.at : 0;
+}
+
+/** Where a prompt stands: its text stays in the journal. */
+export function promptOf(event: SessionEvent): PromptRef {
+  const { seq, at, command, sender, replyTo: answerTo } = expect(event, "session.prompt");
+  return { seq, at, command: command ?? null, replyTo: sender === undefined ? null : answerTo ?? sender };
+}
+
+function refuse(prompt: PromptRef, self: string, why: Failure): readonly Outgoing[] {
+  const posts: Outgoing[] = [];
+  if (prompt.command !== null) {
+    posts.push({ kind: "reply", command: prompt.command, status: "failed", value: { failure: why } });
+  }
+  if (prompt.replyTo !== null) {
+    posts.push(answered(prompt.replyTo, { from: self, outcome: "failed", text: "", why }));
+  }
+  return posts;
+}
+
+interface Answered {
+  readonly from: string;
+  readonly outcome: string;
+  readonly text: string;
+  readonly why: Failure | null;
+}
+
+function answered(to: string, { from, outcome, text, why }: Answered): Outgoing {
+  const message = {
+    type: "session.answered",
+    from,
+    outcome,
+    text,
+    ...(why === null ? {} : { failure: { ...why } }),
+  };
+  return { kind: "message", to, message };
+}
+
+/** Refuses a prompt that cannot wait, or that no catalog will ever serve. */
+export function refusePrompt(context: SessionContext, event: SessionEvent): readonly Outgoing[] {
+  const why = context.refusal ??
+    failure("prompt_queue_full", `${limits.promptsQueuedMax} prompts wait already: wait for a turn to end`);
+  return refuse(promptOf(event), context.address, why);
+}
+
+/** Refuses every waiting prompt, because the catalog was refused. */
+export function refuseQueue(context: SessionContext): readonly Outgoing[] {
+  const why = context.refusal ?? failure("catalog_unavailable", "The session has no catalog");
+  return context.queue.flatMap((prompt) => refuse(prompt, context.address, why));
+}
+
+/** The turn that starts now: the first waiting prompt, under the catalog that was issued last. */
+export function nextTurn(
+  context: SessionContext,
+): { readonly input: TurnInput; readonly prompt: PromptRef; readonly rest: readonly PromptRef[] } {
+  const [prompt, ...rest] = context.queue;
+  if (prompt === undefined || context.issued === null) {
+    throw new Error("Cannot start a turn without prompt and catalog");
+  }
+  const { agent } = context;
+  const input: TurnInput = {
+    turn: context.turn + 1,
+    at: prompt.at,
+    append: [...context.notices, { type: "prompt", seq: prompt.seq }],
+    catalog: context.issued,
+    model: agent.model,
+    maxOutputTokens: agent.limits.max_output_tokens,
+    roundsMax: agent.limits.rounds_per_turn,
+    capabilities: agent.capabilities,
+    grants: context.grants,
+  };
+  return { input, prompt, rest };
+}
+
+/** True if the child that ended is the turn, not a question. */
+export function isTurnDone(event: SessionEvent): boolean {
+  return "actorId" in event && event.actorId.startsWith("turn/");
+}
+
+/** What those who wait for the turn are told. The final text stays in the journal; a reply names where. */
+export function turnReplies(context: SessionContext, event: SessionEvent): readonly Outgoing[] {
+  const result = ended(event).output as TurnResult;
+  const prompt = context.current;
+  if (prompt === null) return [];
+  const posts: Outgoing[] = [];
+  if (prompt.command !== null) {
+    const value: Json = {
+      turn: result.turn,
+      outcome: result.outcome,
+      steps: result.steps,
+      answer: result.answer,
+      ...(result.failure === null ? {} : { failure: { ...result.failure } }),
+    };
+    const status = result.outcome === "completed" ? "ok" : "failed";
+    posts.push({ kind: "reply", command: prompt.command, status, value });
+  }
+  if (prompt.replyTo !== null) {
+    const { outcome, text, failure: why } = result;
+    posts.push(answered(prompt.replyTo, { from: context.address, outcome, text, why }));
+  }
+  return posts;
+}
+
+/** Answers a command that needs no more than a word. */
+export function acknowledge(event: SessionEvent, word: string): readonly Outgoing[] {
+  if (!("seq" in event)) return [];
+  const reply = replyTo(event, "ok", { result: word });
+  return reply === undefined ? [] : [reply];
+}
+
+/** Passes a text on to another session as a prompt; its answer comes back as `session.answered`. */
+export function relay(context: SessionContext, event: SessionEvent): readonly Outgoing[] {
+  const { to, text } = expect(event, "session.relay");
+  const message: Outgoing = {
+    kind: "message",
+    to,
+    message: { type: "session.prompt", text, replyTo: context.address },
+  };
+  return [message, ...acknowledge(event, "relayed")];
+}
+
+/** Remembers where another session's answer stands, for the next turn; the oldest go first. */
+export function noticesWith(notices: readonly HistoryItem[], event: SessionEvent): readonly HistoryItem[] {
+  const { seq } = expect(event, "session.answered");
+  return [...notices, { type: "notice" as const, seq }].slice(-limits.noticesMax);
+}
+
+/** The question child for an invocation that waits. */
+export function openQuestion(
+  context: SessionContext,
+  event: SessionEvent,
+): { readonly question: OpenQuestion; readonly input: QuestionInput } {
+  const { ordinal, subject, at } = expect(event, "question.open");
+  const id = `question/${context.asked + 1}`;
+  const shown = { ...subject, invocation: `turn/${context.turn}/${ordinal}` };
+  return {
+    question: { id, ordinal, rule: subject.rule },
+    input: { subject: shown, at, openMs: limits.questionOpenMs },
+  };
+}
+
+/** What an answered question does: the invocation learns it, and "always" adds its rule to the session's grants. */
+export function settleQuestion(context: SessionContext, event: SessionEvent): {
+  readonly id: string;
+  readonly rest: readonly OpenQuestion[];
+  readonly grants: readonly string[];
+  readonly decided: TurnEvent;
+} {
+  const { actorId, output } = ended(event);
+  const result = output as QuestionResult;
+  const question = context.questions.find((open) => open.id === actorId);
+  if (question === undefined) throw new Error(`Cannot settle "${actorId}": no such question is open`);
+  const isAlways = result.decision === "always_allow_for_session" && !context.grants.includes(question.rule);
+  return {
+    id: actorId,
+    rest: context.questions.filter((open) => open.id !== actorId),
+    grants: isAlways ? [...context.grants, question.rule] : context.grants,
+    decided: {
+      type: "turn.decided",
+      ordinal: question.ordinal,
+      decision: result.decision,
+      via: result.via,
+      rule: question.rule,
+      at: result.at,
+    },
+  };
+}

@@ -1,0 +1,225 @@
+/**
+ * One turn: model and tools by turns, until the model answers without calls.
+ *
+ *   generating -> (waiting ->) planning -> staging -> generating ... -> completed | failed | canceled
+ *
+ * Takes the exact catalog entry of every call from the turn's frozen catalog: the only name look-up there is (DM-6).
+ * Its context holds positions in the journal, never the conversation.
+ */
+import { assign, enqueueActions, sendParent, sendTo, setup } from "xstate";
+import type { PortDone, PortFailed } from "../schemas/effect.ts";
+import type { Failure } from "../schemas/failure.ts";
+import type { InvocationResult } from "../schemas/invocation.ts";
+import { limits } from "../schemas/limits.ts";
+import type { CatalogRef } from "../schemas/catalog.ts";
+import type { TurnOutcome } from "../schemas/message.ts";
+import type { HistoryItem, ModelCall } from "../schemas/model.ts";
+import type { Decision } from "../schemas/question.ts";
+import type { StagePlan } from "./batch.ts";
+import { invocationMachine, type InvocationReport } from "./invocation.ts";
+import { post } from "./outbox.ts";
+import { port } from "./port.ts";
+import * as rules from "./turn_rules.ts";
+
+/** What a session gives to a turn. */
+export interface TurnInput {
+  readonly turn: number;
+  readonly at: number;
+  /** The prompt, and notices that came before it, as positions in the journal. */
+  readonly append: readonly HistoryItem[];
+  readonly catalog: CatalogRef;
+  readonly model: string;
+  readonly maxOutputTokens: number;
+  readonly roundsMax: number;
+  readonly capabilities: readonly string[];
+  readonly grants: readonly string[];
+}
+
+/** What a turn is told. */
+export type TurnEvent =
+  | { readonly type: "turn.cancel"; readonly at: number }
+  | {
+    readonly type: "turn.decided";
+    readonly ordinal: string;
+    readonly decision: Decision;
+    readonly via: string;
+    readonly rule?: string;
+    readonly at: number;
+  }
+  | InvocationReport
+  | { readonly type: "xstate.done.actor.call"; readonly output: InvocationResult; readonly actorId: string };
+
+/** What a turn remembers. */
+export interface TurnContext extends TurnInput {
+  readonly step: number;
+  readonly attempt: number;
+  readonly calls: readonly ModelCall[];
+  readonly plan: StagePlan | null;
+  readonly stage: number;
+  readonly live: readonly string[];
+  readonly results: readonly InvocationResult[];
+  readonly cancelAsked: boolean;
+  readonly answer: string | null;
+  /** The final text, set only in the crank that ends the turn: no snapshot holds it. */
+  readonly text: string;
+  readonly failure: Failure | null;
+}
+
+/** How a turn ended. `answer` is the intent whose outcome holds the final text. */
+export interface TurnResult {
+  readonly turn: number;
+  readonly outcome: TurnOutcome;
+  readonly steps: number;
+  readonly text: string;
+  readonly answer: string | null;
+  readonly failure: Failure | null;
+}
+
+const doneOf = (event: unknown) => (event as { readonly output: PortDone }).output;
+const failedOf = (event: unknown) => (event as { readonly error: PortFailed }).error;
+const resultOf = (event: unknown) => (event as { readonly output: InvocationResult }).output;
+
+/** The behaviour of one turn. Stops at 1,000 microsteps (K8). */
+export const turnMachine = setup({
+  types: {
+    context: {} as TurnContext,
+    events: {} as TurnEvent,
+    input: {} as TurnInput,
+    output: {} as TurnResult,
+  },
+  actors: { port, invocation: invocationMachine },
+  guards: {
+    hasNoCalls: ({ event }) => rules.answerOf(doneOf(event)).calls.length === 0,
+    isLastRound: ({ context }) => context.step + 1 >= context.roundsMax,
+    mayRetry: ({ context, event }) =>
+      failedOf(event).failure.retryable && context.attempt < limits.attemptsIdempotentMax,
+    isStageDone: ({ context }) => context.live.length === 0,
+    isCanceledStage: ({ context }) => context.live.length === 0 && context.cancelAsked,
+    hasNextStage: ({ context }) => context.live.length === 0 && rules.hasNextStage(context),
+  },
+  actions: {
+    post,
+    noteAnswer: assign(({ event }) => ({ at: doneOf(event).at, answer: doneOf(event).intent, attempt: 1 })),
+    noteText: assign(({ event }) => ({ text: rules.answerOf(doneOf(event)).text })),
+    takeCalls: assign(({ event }) => ({ calls: rules.answerOf(doneOf(event)).calls })),
+    refuseRound: assign({ failure: ({ context }) => rules.roundLimit(context.roundsMax) }),
+    noteModelFailure: assign(({ event }) => ({ at: failedOf(event).at, failure: failedOf(event).failure })),
+    nextAttempt: assign(({ context, event }) => ({
+      attempt: context.attempt + 1,
+      at: doneOf(event).at,
+      failure: null,
+    })),
+    noteCancel: assign({ cancelAsked: true }),
+    noteCanceled: assign({ failure: () => rules.canceled() }),
+    plan: assign(({ context }) => ({ plan: rules.plan(context), stage: 0, results: [], live: [] })),
+    startStage: enqueueActions(({ context, enqueue }) => {
+      const requests = rules.stageRequests(context);
+      for (const request of requests) {
+        enqueue.spawnChild("invocation", {
+          id: request.ordinal,
+          input: rules.invocationInput(context, request),
+        });
+      }
+      enqueue.assign({ live: requests.map((request) => request.ordinal) });
+    }),
+    nextStage: assign(({ context }) => ({ stage: context.stage + 1 })),
+    settleCall: enqueueActions(({ context, enqueue, event }) => {
+      const result = resultOf(event);
+      enqueue.stopChild(result.ordinal);
+      enqueue.assign({
+        results: [...context.results, result],
+        live: context.live.filter((ordinal) => ordinal !== result.ordinal),
+      });
+    }),
+    cancelCalls: enqueueActions(({ context, enqueue, event }) => {
+      const at = (event as { readonly at: number }).at;
+      for (const ordinal of context.live) enqueue.sendTo(ordinal, { type: "invocation.cancel", at });
+    }),
+    forwardDecision: sendTo(
+      ({ event }) => (event as { readonly ordinal: string }).ordinal,
+      ({ event }) => rules.decisionEvent(event),
+    ),
+    noteGrant: assign(({ context, event }) => ({ grants: rules.grantsWith(context.grants, event) })),
+    reportUp: sendParent(({ event }) => event),
+    answerStep: assign(({ context }) => ({
+      append: rules.history(context),
+      step: context.step + 1,
+      calls: [],
+      plan: null,
+      results: [],
+    })),
+  },
+}).createMachine({
+  id: "turn",
+  initial: "generating",
+  options: { maxIterations: limits.machineIterationsMax },
+  context: ({ input }) => ({
+    ...input,
+    step: 0,
+    attempt: 1,
+    calls: [],
+    plan: null,
+    stage: 0,
+    live: [],
+    results: [],
+    cancelAsked: false,
+    answer: null,
+    text: "",
+    failure: null,
+  }),
+  output: ({ context, event }) => rules.turnResult(context, (event as { readonly output?: unknown }).output),
+  states: {
+    generating: {
+      invoke: {
+        id: "model",
+        src: "port",
+        input: ({ context }) => rules.generate(context),
+        onDone: [
+          { guard: "hasNoCalls", target: "completed", actions: ["noteAnswer", "noteText"] },
+          { guard: "isLastRound", target: "failed", actions: ["noteAnswer", "refuseRound"] },
+          { target: "planning", actions: ["noteAnswer", "takeCalls"] },
+        ],
+        onError: [
+          { guard: "mayRetry", target: "waiting", actions: "noteModelFailure" },
+          { target: "failed", actions: "noteModelFailure" },
+        ],
+      },
+      // A model call harms nobody, so it may be dropped (K11).
+      on: { "turn.cancel": { target: "canceled", actions: "noteCanceled" } },
+    },
+    waiting: {
+      invoke: {
+        id: "timer",
+        src: "port",
+        input: ({ context }) => rules.backOff(context),
+        onDone: { target: "generating", actions: "nextAttempt" },
+        onError: { target: "failed" },
+      },
+      on: { "turn.cancel": { target: "canceled", actions: "noteCanceled" } },
+    },
+    planning: {
+      entry: ["plan", { type: "post", params: ({ context }) => rules.planNote(context) }],
+      always: { target: "staging" },
+    },
+    staging: {
+      entry: "startStage",
+      always: [
+        { guard: "isCanceledStage", target: "canceled", actions: "noteCanceled" },
+        { guard: "hasNextStage", target: "advancing" },
+        { guard: "isStageDone", target: "answering" },
+      ],
+      on: {
+        "xstate.done.actor.*": { actions: "settleCall" },
+        "turn.cancel": { actions: ["noteCancel", "cancelCalls"] },
+        "turn.decided": { actions: ["noteGrant", "forwardDecision"] },
+        "question.open": { actions: "reportUp" },
+        "question.withdraw": { actions: "reportUp" },
+      },
+    },
+    advancing: { entry: "nextStage", always: { target: "staging" } },
+    answering: { entry: "answerStep", always: { target: "generating" } },
+    completed: { type: "final", output: "completed" },
+    failed: { type: "final", output: "failed" },
+    canceled: { type: "final", output: "canceled" },
+  },
+});

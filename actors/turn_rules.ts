@@ -1,0 +1,159 @@
+/** The pure rules that the turn machine consults: plans, requests, what the model is told, how a turn ended. */
+import type { PortDone, PortRequestOf } from "../schemas/effect.ts";
+import { type Failure, failure } from "../schemas/failure.ts";
+import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
+import type { Json } from "../schemas/json.ts";
+import { limits } from "../schemas/limits.ts";
+import { type Outgoing, TurnOutcome } from "../schemas/message.ts";
+import type { HistoryItem, ModelAnswer, ModelCall } from "../schemas/model.ts";
+import { planStages, type StagePlan } from "./batch.ts";
+import type { InvocationEvent, InvocationInput } from "./invocation.ts";
+import { entryNamed } from "./library.ts";
+import type { TurnContext, TurnEvent, TurnResult } from "./turn.ts";
+
+/** The answer inside a `model.generate` outcome; its performer parsed it. */
+export function answerOf(done: PortDone): ModelAnswer {
+  return done.value as unknown as ModelAnswer;
+}
+
+/** What the model is asked in this step: only what is new, the rest is in the journal. */
+export function generate(context: TurnContext): PortRequestOf<"model.generate"> {
+  return {
+    port: "model.generate",
+    effect: "idempotent",
+    args: {
+      model: context.model,
+      turn: context.turn,
+      step: context.step,
+      catalog: context.catalog,
+      append: [...context.append],
+      toolChoice: "auto",
+      maxOutputTokens: context.maxOutputTokens,
+    },
+    deadlineAtMs: context.at + limits.modelCallDurationMs,
+  };
+}
+
+/** The wait before the model is asked again. */
+export function backOff(context: TurnContext): PortRequestOf<"timer.set"> {
+  const waitMs = Math.min(limits.backoffFirstMs * 2 ** (context.attempt - 1), limits.backoffMsMax);
+  return {
+    port: "timer.set",
+    effect: "idempotent",
+    args: { dueAtMs: context.at, jitterMs: waitMs, label: `turn ${context.turn} step ${context.step} model` },
+  };
+}
+
+/** The ordinal of call `index` of this step: `call/<step>.<index>` (K6). */
+export function ordinalOf(context: TurnContext, index: number): string {
+  return `call/${context.step}.${index}`;
+}
+
+/** Adjacent parallel-safe calls form a stage, others stand alone (CM-88). A name without an entry is never safe. */
+export function plan(context: TurnContext): StagePlan {
+  const calls = context.calls.map((call, index) => ({
+    ordinal: ordinalOf(context, index),
+    parallelSafe: entryNamed(context.catalog.hash, call.name)?.definition.parallelSafe ?? false,
+  }));
+  return planStages(calls, { turn: context.turn, round: context.step });
+}
+
+/** The journaled plan: every invocation is in the journal before one of its stage starts (CM-94). */
+export function planNote(context: TurnContext): Outgoing {
+  return { kind: "note", type: "turn.planned", body: context.plan as unknown as Json };
+}
+
+/** True if another stage waits and nobody asked to stop. */
+export function hasNextStage(context: TurnContext): boolean {
+  return !context.cancelAsked && context.stage + 1 < (context.plan?.stages.length ?? 0);
+}
+
+function requestOf(context: TurnContext, call: ModelCall, ordinal: string): InvocationRequest {
+  const entry = entryNamed(context.catalog.hash, call.name);
+  return {
+    ordinal,
+    callId: call.callId,
+    name: call.name,
+    ...(entry === undefined ? {} : { entry: { catalog: context.catalog.hash, name: entry.canonicalName } }),
+    ...(call.arguments === undefined ? {} : { arguments: call.arguments }),
+    ...(call.argumentsText === undefined ? {} : { argumentsText: call.argumentsText }),
+    origin: "model",
+  };
+}
+
+/** The requests of the stage that is about to start, in the model's order. */
+export function stageRequests(context: TurnContext): readonly InvocationRequest[] {
+  const members = context.plan?.stages[context.stage]?.members ?? [];
+  const wanted = new Set(members.map((member) => member.ordinal));
+  return context.calls.flatMap((call, index) => {
+    const ordinal = ordinalOf(context, index);
+    return wanted.has(ordinal) ? [requestOf(context, call, ordinal)] : [];
+  });
+}
+
+/** What an invocation is given. */
+export function invocationInput(context: TurnContext, request: InvocationRequest): InvocationInput {
+  return { request, capabilities: context.capabilities, grants: context.grants, at: context.at };
+}
+
+/** What the model is told of a step, in the order in which it made its calls (CM-91). */
+export function history(context: TurnContext): readonly HistoryItem[] {
+  const byOrdinal = new Map(context.results.map((result) => [result.ordinal, result]));
+  return context.calls.flatMap((_call, index) => {
+    const result = byOrdinal.get(ordinalOf(context, index));
+    return result === undefined ? [] : [historyItem(result)];
+  });
+}
+
+function historyItem(result: InvocationResult): HistoryItem {
+  const { callId, name, outcomeOf } = result;
+  if (outcomeOf !== undefined) return { type: "result", callId, name, outcome: outcomeOf };
+  return { type: "refusal", callId, name, text: wordsFor(result) };
+}
+
+/** What the model is told in words of a call that yielded no result (R9). */
+function wordsFor(result: InvocationResult): string {
+  if (result.outcome === "succeeded") {
+    return "The operator confirmed that this call was applied; its result was lost";
+  }
+  if (result.outcome === "unknown") return "The outcome of this call is unknown. Do not repeat it";
+  const said = result.failure?.message ?? "The call was not made";
+  return `${result.outcome}: ${said}`;
+}
+
+/** The event by which an invocation learns a decision. */
+export function decisionEvent(event: TurnEvent): InvocationEvent {
+  if (event.type !== "turn.decided") throw new Error(`Cannot forward "${event.type}" as a decision`);
+  return { type: "question.decided", decision: event.decision, via: event.via, at: event.at };
+}
+
+/** The turn's grants, with the rule of an `always_allow_for_session` answer. */
+export function grantsWith(grants: readonly string[], event: TurnEvent): readonly string[] {
+  if (event.type !== "turn.decided" || event.decision !== "always_allow_for_session") return grants;
+  return event.rule === undefined || grants.includes(event.rule) ? grants : [...grants, event.rule];
+}
+
+/** Too many rounds (CM-93). */
+export function roundLimit(roundsMax: number): Failure {
+  return failure(
+    "provider_round_limit_exceeded",
+    `The turn reached ${roundsMax} model rounds: raise limits.rounds_per_turn or split the task`,
+  );
+}
+
+/** A turn that somebody stopped. */
+export function canceled(): Failure {
+  return failure("turn_canceled", "The turn was canceled");
+}
+
+/** How the turn ended. `outcome` is the output of the final state reached. */
+export function turnResult(context: TurnContext, outcome: unknown): TurnResult {
+  return {
+    turn: context.turn,
+    outcome: TurnOutcome.parse(outcome),
+    steps: context.step + 1,
+    text: context.text,
+    answer: context.answer,
+    failure: context.failure,
+  };
+}

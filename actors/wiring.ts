@@ -1,0 +1,33 @@
+/** Gives every machine the port and the outbox of one desk; string sources stay, so that snapshots restore. */
+import type { AnyStateMachine } from "xstate";
+import type { RootKind } from "../schemas/ids.ts";
+import type { Outgoing } from "../schemas/message.ts";
+import { catalogMachine } from "./catalog.ts";
+import { invocationMachine } from "./invocation.ts";
+import { createPort, type Desk } from "./port.ts";
+import { questionMachine } from "./question.ts";
+import { sessionMachine } from "./session.ts";
+import { supervisorMachine } from "./supervisor.ts";
+import { turnMachine } from "./turn.ts";
+
+/** A desk that also takes what machines post. */
+export interface Outbox {
+  post(outgoing: Outgoing): void;
+}
+
+/** The root machines of one runtime, by kind of root. */
+export type WiredMachines = { readonly [K in RootKind]: AnyStateMachine };
+
+/** Wires every machine to `desk`. Done once per runtime: providing a machine is not cheap. */
+export function wireMachines(desk: Desk & Outbox): WiredMachines {
+  const port = createPort(desk);
+  const post = (_: unknown, params: Outgoing) => desk.post(params);
+  const invocation = invocationMachine.provide({ actors: { port } });
+  const turn = turnMachine.provide({ actors: { port, invocation }, actions: { post } });
+  const question = questionMachine.provide({ actors: { port } });
+  return {
+    session: sessionMachine.provide({ actors: { port, turn, question }, actions: { post } }),
+    catalog: catalogMachine.provide({ actors: { port }, actions: { post } }),
+    supervisor: supervisorMachine.provide({ actors: { port }, actions: { post } }),
+  };
+}

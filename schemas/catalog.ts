@@ -1,0 +1,62 @@
+/** The resolved catalog: immutable, content-hashed, one per turn (DM-5..9). */
+import { z } from "zod";
+import { Digest } from "./ids.ts";
+import { limits } from "./limits.ts";
+import { Provenance, SourceKind } from "./provenance.ts";
+import { ToolDefinition } from "./tool.ts";
+
+/** How a tool of a source is reached: the adapter that performs it, and what it is bound to. */
+export const AdapterKey = z.enum(["builtin", "authored", "program", "mcp"]);
+/** How a tool of a source is reached. */
+export type AdapterKey = z.infer<typeof AdapterKey>;
+
+/** One callable tool of a turn, with all that its dispatch needs (DM-7). */
+export const CatalogEntry = z.strictObject({
+  sourceKind: SourceKind,
+  /** Full name, in trace and policy: `mcp.<server>.<tool>`, or the tool's own name for built-ins. */
+  canonicalName: z.string().min(1).max(256),
+  /** Name that the model calls: at most 64 characters, injective over the catalog. */
+  providerName: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/),
+  definition: ToolDefinition,
+  provenance: Provenance,
+  /** Hash of the agent definition that asked for this catalog (DM-9). */
+  coreRevision: z.string().max(100),
+  adapter: AdapterKey,
+  /** What the adapter is bound to: a server id, a folder; empty for built-ins. */
+  binding: z.string().max(256),
+  enabled: z.boolean(),
+});
+/** One callable tool of a turn. */
+export type CatalogEntry = z.infer<typeof CatalogEntry>;
+
+/** All tools of a turn. Issued once, sealed by its hash, never changed. */
+export const ResolvedCatalog = z.strictObject({
+  epoch: z.int().min(1),
+  coreRevision: z.string().max(100),
+  /** In canonical order, so that equal catalogs have equal hashes. */
+  entries: z.array(CatalogEntry).max(limits.toolsPerCatalogMax),
+});
+/** All tools of a turn. */
+export type ResolvedCatalog = z.infer<typeof ResolvedCatalog>;
+
+/** One source of tools, as it is offered to the catalog actor. `server` is set for MCP only. */
+export const CatalogSource = z.strictObject({
+  kind: SourceKind,
+  provenance: Provenance,
+  adapter: AdapterKey,
+  server: z.string().max(64).optional(),
+  remote: z.boolean(),
+  tools: z.array(ToolDefinition).max(limits.toolsPerCatalogMax),
+});
+/** One source of tools. */
+export type CatalogSource = z.infer<typeof CatalogSource>;
+
+/** Names a sealed catalog: what messages, contexts and the journal carry instead of its content. */
+export const CatalogRef = z.strictObject({ hash: Digest, epoch: z.int().min(1) });
+/** Names a sealed catalog. */
+export type CatalogRef = z.infer<typeof CatalogRef>;
+
+/** Names one entry of one sealed catalog: what a request carries (DM-6, DM-8). */
+export const EntryRef = z.strictObject({ catalog: Digest, name: z.string().max(256) });
+/** Names one entry of one sealed catalog. */
+export type EntryRef = z.infer<typeof EntryRef>;

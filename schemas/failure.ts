@@ -1,0 +1,85 @@
+/** Expected endings, as data: one list of stable codes, and the one question about each: does a retry help? */
+import { z } from "zod";
+
+/** Every failure code, in families by subject. Stored and shown; never renamed once released. */
+export const FailureCode = z.enum([
+  // The call itself.
+  "tool_unknown",
+  "arguments_invalid",
+  "catalog_mismatch",
+  "capability_missing",
+  "policy_denied",
+  "approval_denied",
+  "approval_expired",
+  "approval_withdrawn",
+  "approval_unavailable",
+  // Performing.
+  "tool_failed",
+  "tool_timed_out",
+  "tool_canceled",
+  "tool_outcome_unknown",
+  "outcome_abandoned",
+  "too_large",
+  "redaction_failed",
+  "forked",
+  "poisoned",
+  "interrupted",
+  // Files.
+  "path_outside_root",
+  "path_invalid",
+  "path_not_found",
+  "path_not_file",
+  "path_not_folder",
+  "path_unreadable",
+  "file_too_large",
+  "file_not_text",
+  "pattern_invalid",
+  // Model.
+  "script_exhausted",
+  "script_mismatch",
+  "model_failed",
+  "model_unknown",
+  "model_timed_out",
+  "model_answer_invalid",
+  "provider_round_limit_exceeded",
+  // Turn and session.
+  "turn_canceled",
+  "turn_lost",
+  "prompt_queue_full",
+  "prompt_too_long",
+  "catalog_unavailable",
+  "tool_name_collision",
+  "tool_name_invalid",
+  "catalog_too_large",
+  "relay_target_unknown",
+  // Supervision.
+  "child_unknown",
+  "restart_intensity_exceeded",
+  "root_quarantined",
+  "mailbox_full",
+  "crank_failed",
+  "crank_limit_exceeded",
+]);
+/** A stable failure code. */
+export type FailureCode = z.infer<typeof FailureCode>;
+
+/** An expected ending: stable code, one clear line, and whether trying again can help. */
+export const Failure = z.strictObject({
+  code: FailureCode,
+  /** One line: what was wrong and what to do. No secret, no absolute path. */
+  message: z.string().max(2_000),
+  /** True if the same request may succeed later. Says nothing about whether a repeat is harmless. */
+  retryable: z.boolean(),
+});
+/** An expected ending, as data. */
+export type Failure = z.infer<typeof Failure>;
+
+/** Makes a failure that no retry helps. */
+export function failure(code: FailureCode, message: string): Failure {
+  return { code, message: message.slice(0, 2_000), retryable: false };
+}
+
+/** Makes a failure that a retry may help. */
+export function retryableFailure(code: FailureCode, message: string): Failure {
+  return { code, message: message.slice(0, 2_000), retryable: true };
+}

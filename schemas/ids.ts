@@ -1,0 +1,53 @@
+/** Ids, addresses and positions: who is meant, and where in which stream. */
+import { z } from "zod";
+import { limits } from "./limits.ts";
+
+/** A minted id: a prefix, `_` and a ULID (26 characters, Crockford base 32, sorts by creation). */
+const minted = (prefix: string) => new RegExp(`^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`);
+
+/** Id of a session, `ses_` and a ULID. */
+export const SessionId = z.string().regex(minted("ses"), "must look like ses_ and 26 letters or digits")
+  .brand("SessionId");
+/** Id of a session. */
+export type SessionId = z.infer<typeof SessionId>;
+
+/** The kinds of root actors that this release knows; the first part of a root's address. */
+export const RootKind = z.enum(["session", "catalog", "supervisor"]);
+/** A kind of root actor. */
+export type RootKind = z.infer<typeof RootKind>;
+
+/** Address of a root actor: `<kind>/<name>`, at most 128 bytes, for example `session/ses_01J…`. */
+export const RootAddress = z.string().max(limits.idBytesMax).regex(
+  /^[a-z]+\/[A-Za-z0-9_.@-]+$/,
+  "must be an address such as session/ses_…",
+);
+/** Address of a root actor. */
+export type RootAddress = z.infer<typeof RootAddress>;
+
+/** Position of an intent inside its stream: `<seq of the entry that began the crank>.<n>` (K2). */
+export const IntentId = z.string().regex(/^[1-9][0-9]*\.[0-9]+$/, "must be a position such as 12.0");
+/** Position of an intent inside its stream. */
+export type IntentId = z.infer<typeof IntentId>;
+
+/** SHA-256 in lower-case hexadecimal, with its algorithm in front: `sha256:…`. */
+export const Digest = z.string().regex(/^sha256:[0-9a-f]{64}$/, "must be sha256: and 64 hexadecimal digits");
+/** A content hash. */
+export type Digest = z.infer<typeof Digest>;
+
+/** Id of an intent seen from outside its stream: `<address>#<seq>.<n>`. The idempotency key passed downstream. */
+export function intentKey(root: RootAddress, id: IntentId): string {
+  return `${root}#${id}`;
+}
+
+/** The kind in front of a root's address, or undefined if this release has no such kind. */
+export function rootKindOf(address: RootAddress): RootKind | undefined {
+  const kind = RootKind.safeParse(address.slice(0, address.indexOf("/")));
+  return kind.success ? kind.data : undefined;
+}
+
+/** Orders intent ids by position, so that re-asks and stops happen in the order of the asks (K5). */
+export function comparePositions(left: IntentId, right: IntentId): number {
+  const [leftSeq = "0", leftN = "0"] = left.split(".");
+  const [rightSeq = "0", rightN = "0"] = right.split(".");
+  return Number(leftSeq) - Number(rightSeq) || Number(leftN) - Number(rightN);
+}

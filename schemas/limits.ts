@@ -1,0 +1,78 @@
+/** Every bound of the runtime, with its unit in its name, so that they can be compared in one place. */
+export const limits = {
+  /** Attempts of one `idempotent` call, the first included. */
+  attemptsIdempotentMax: 5,
+  /** Attempts of one `conditional` call, the first included. */
+  attemptsConditionalMax: 3,
+  backoffFirstMs: 500,
+  backoffMsMax: 30_000,
+
+  jsonDepthMax: 64,
+  jsonNodesMax: 100_000,
+  jsonBytesMax: 8 * 1_048_576,
+  yamlBytesMax: 1_048_576,
+  yamlDepthMax: 32,
+
+  idBytesMax: 128,
+  commandKeyBytesMax: 256,
+  promptCharactersMax: 200_000,
+  promptsQueuedMax: 16,
+  noticesMax: 32,
+
+  mailboxMessagesMax: 1_000,
+  crankAsksMax: 1_000,
+  machineIterationsMax: 1_000,
+  childrenMax: 100,
+
+  modelCallsPerAnswerMax: 64,
+  unitBytesMax: 256 * 1_024,
+  unitsUnwrittenMax: 1_000,
+  entryBodyBytesMax: 4_096,
+  inlineValueBytesMax: 49_152,
+  blobChunkBytes: 60_000,
+  packedValueBytesMax: 60_000,
+  groupEntriesMax: 400,
+  groupBytesMax: 600 * 1_024,
+  groupMutationsMax: 900,
+  snapshotEveryEntries: 256,
+
+  roundsPerTurnDefault: 64,
+  roundsPerTurnMax: 90,
+  cancelGraceMs: 5_000,
+  reasksAtOnceMax: 8,
+  reaskJitterMs: 50,
+  recoveryAttemptsMax: 3,
+
+  questionOpenMs: 3_600_000,
+  previewDepthMax: 6,
+  previewItemsMax: 50,
+  previewStringCharactersMax: 500,
+  previewCharactersMax: 2_048,
+
+  restartsMax: 3,
+  restartPeriodMs: 60_000,
+  restartBackoffFirstMs: 200,
+  restartBackoffMsMax: 30_000,
+  stopGraceMs: 5_000,
+
+  modelCallDurationMs: 120_000,
+  toolCallDurationMsDefault: 30_000,
+  toolCallDurationMsMax: 600_000,
+  toolOutputCharactersMax: 12_000,
+  readFileCharactersDefault: 20_000,
+  fileBytesMax: 10 * 1_048_576,
+  searchResultsMax: 50,
+  listEntriesMax: 500,
+  walkEntriesMax: 20_000,
+  pathCharactersMax: 4_096,
+  pathComponentsMax: 256,
+  regexCharactersMax: 512,
+
+  toolsPerCatalogMax: 1_024,
+  providerNameCharactersMax: 64,
+  toolNameCharactersMax: 128,
+
+  doorLineBytesMax: 8 * 1_048_576,
+  doorConnectionsMax: 64,
+  watchEventsBufferedMax: 1_000,
+} as const;

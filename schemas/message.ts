@@ -1,0 +1,113 @@
+/** What roots may be told: the inputs of each kind of root, and the replies they give. */
+import { z } from "zod";
+import { AgentDefinition } from "./agent.ts";
+import { CatalogRef, CatalogSource } from "./catalog.ts";
+import { HostPolicy } from "./config.ts";
+import { Failure } from "./failure.ts";
+import { RootAddress } from "./ids.ts";
+import { limits } from "./limits.ts";
+import { Principal } from "./principal.ts";
+import { Json } from "./json.ts";
+import { ChildSpec, SupervisorPolicy } from "./supervision.ts";
+
+/** How a turn ended. */
+export const TurnOutcome = z.enum(["completed", "needs_user", "failed", "canceled", "lost", "unknown"]);
+/** How a turn ended. */
+export type TurnOutcome = z.infer<typeof TurnOutcome>;
+
+const text = z.string().min(1).max(limits.promptCharactersMax);
+
+/** Messages that a session takes. `session.answered` and `catalog.issued` are facts; the others ask. */
+export const SessionMessage = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("session.prompt"), text, replyTo: RootAddress.optional() }),
+  z.strictObject({ type: z.literal("session.cancel"), reason: z.string().max(500) }),
+  z.strictObject({ type: z.literal("session.relay"), to: RootAddress, text }),
+  z.strictObject({
+    type: z.literal("session.answered"),
+    from: RootAddress,
+    outcome: TurnOutcome,
+    text: z.string(),
+    failure: Failure.optional(),
+  }),
+  z.strictObject({ type: z.literal("catalog.issued"), catalog: CatalogRef }),
+  z.strictObject({ type: z.literal("catalog.refused"), failure: Failure }),
+]);
+/** A message that a session takes. */
+export type SessionMessage = z.infer<typeof SessionMessage>;
+
+/** Messages that a catalog takes. */
+export const CatalogMessage = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("catalog.change"), sources: z.array(CatalogSource).max(256) }),
+]);
+/** A message that a catalog takes. */
+export type CatalogMessage = z.infer<typeof CatalogMessage>;
+
+/** Messages that a supervisor takes. */
+export const SupervisorMessage = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("child.add"), child: ChildSpec }),
+  z.strictObject({ type: z.literal("child.remove"), child: RootAddress }),
+  z.strictObject({ type: z.literal("child.crashed"), child: RootAddress, failure: Failure }),
+  z.strictObject({ type: z.literal("child.exited"), child: RootAddress }),
+]);
+/** A message that a supervisor takes. */
+export type SupervisorMessage = z.infer<typeof SupervisorMessage>;
+
+/** Inputs with which each kind of root is created. */
+export const rootInputs = {
+  session: z.strictObject({
+    address: RootAddress,
+    agent: AgentDefinition,
+    catalog: RootAddress,
+    principal: Principal,
+  }),
+  catalog: z.strictObject({
+    address: RootAddress,
+    coreRevision: z.string().max(100),
+    agent: AgentDefinition,
+    policy: HostPolicy,
+    sources: z.array(CatalogSource).max(256),
+    subscriber: RootAddress,
+  }),
+  supervisor: z.strictObject({ address: RootAddress, policy: SupervisorPolicy }),
+} as const;
+
+/** Messages of each kind of root. */
+export const rootMessages = {
+  session: SessionMessage,
+  catalog: CatalogMessage,
+  supervisor: SupervisorMessage,
+} as const;
+
+/** A command's identity: who gave it, and the key that makes a repeat harmless (K14). */
+export const CommandRef = z.strictObject({
+  principal: z.string().max(100),
+  key: z.string().min(1).max(limits.commandKeyBytesMax),
+});
+/** A command's identity. */
+export type CommandRef = z.infer<typeof CommandRef>;
+
+/** What the kernel adds to every message before a machine gets it (K7). */
+export interface Stamp {
+  /** When the entry was written, in milliseconds since the epoch. */
+  readonly at: number;
+  /** The entry's position in the stream. */
+  readonly seq: number;
+  readonly command?: CommandRef | undefined;
+  /** The root that sent it, if a root did. */
+  readonly sender?: RootAddress | undefined;
+}
+
+/** What an actor hands to the kernel besides port requests: see `actors/outbox.ts`. */
+export type Outgoing =
+  | {
+    readonly kind: "message";
+    readonly to: RootAddress;
+    readonly message: { readonly type: string } & Record<string, Json>;
+  }
+  | {
+    readonly kind: "reply";
+    readonly command: CommandRef;
+    readonly status: "ok" | "failed";
+    readonly value: Json;
+  }
+  | { readonly kind: "note"; readonly type: string; readonly body: Json };

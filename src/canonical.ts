@@ -1,0 +1,53 @@
+/** Canonical JSON: one text for one value, for hashes and comparisons (K5). */
+import type { Json } from "../schemas/json.ts";
+
+/** A value as the journal will give it back: what a machine is handed, live and in replay. Drops undefined fields. */
+export function throughJson<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+/** JSON text with the keys of every object sorted: for hashing only, never for snapshots (K5). */
+export function canonicalJson(value: unknown): string {
+  if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  const toJson = (value as { toJSON?: unknown }).toJSON;
+  if (typeof toJson === "function") return canonicalJson(toJson.call(value));
+  const fields = value as Record<string, unknown>;
+  const parts: string[] = [];
+  for (const key of Object.keys(fields).sort()) {
+    if (fields[key] !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(fields[key])}`);
+  }
+  return `{${parts.join(",")}}`;
+}
+
+/** True if two values have the same JSON, whatever the order of their keys; undefined fields count as absent. */
+export function isSameJson(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
+  if (Array.isArray(left)) {
+    return Array.isArray(right) && left.length === right.length &&
+      left.every((item, index) => isSameJson(item, right[index]));
+  }
+  if (Array.isArray(right)) return false;
+  return hasSameFields(left as Record<string, unknown>, right as Record<string, unknown>);
+}
+
+function hasSameFields(left: Record<string, unknown>, right: Record<string, unknown>): boolean {
+  for (const key in left) if (!isSameJson(left[key], right[key])) return false;
+  for (const key in right) if (right[key] !== undefined && left[key] === undefined) return false;
+  return true;
+}
+
+/** Freezes a JSON value through and through, and returns it: shared references then need no copies. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const item of Object.values(value)) deepFreeze(item);
+  }
+  return value;
+}
+
+/** The UTF-8 bytes of a value's canonical JSON. */
+export function canonicalBytes(value: Json): Uint8Array {
+  return new TextEncoder().encode(canonicalJson(value));
+}

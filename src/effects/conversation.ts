@@ -1,0 +1,102 @@
+/** Keeps the conversations of awake sessions, and rebuilds one from the journal when it is asked for. */
+import type { Entry } from "../../schemas/entry.ts";
+import type { IntentId, RootAddress } from "../../schemas/ids.ts";
+import type { ModelMessage } from "../../schemas/model.ts";
+import type { JournalReader } from "../journal/journal.ts";
+import type { EntryObserver } from "../kernel/kernel.ts";
+import type { Seams } from "../seams.ts";
+import { ConversationFold } from "./conversation_fold.ts";
+
+/** What a model is given, and a digest that stands for all of it. */
+export interface Transcript {
+  readonly messages: readonly ModelMessage[];
+  readonly digest: string;
+}
+
+interface Kept {
+  readonly fold: ConversationFold;
+  /** Entries that came before the journal was read; undefined once it was. */
+  tail: Entry[] | undefined;
+  loading: Promise<void> | undefined;
+  chain: string;
+  hashed: number;
+}
+
+/** The conversations of one runtime. */
+export class Conversations implements EntryObserver {
+  readonly #journal: JournalReader;
+  readonly #digest: Seams["digest"];
+  readonly #kept = new Map<RootAddress, Kept>();
+
+  constructor(journal: JournalReader, digest: Seams["digest"]) {
+    this.#journal = journal;
+    this.#digest = digest;
+  }
+
+  observe(root: RootAddress, entries: readonly Entry[]): void {
+    if (!root.startsWith("session/")) return;
+    const kept = this.#keep(root, entries[0]?.seq === 1);
+    if (kept.tail !== undefined) kept.tail.push(...entries);
+    else for (const entry of entries) kept.fold.take(entry);
+  }
+
+  forget(root: RootAddress): void {
+    this.#kept.delete(root);
+  }
+
+  /** The conversation up to an intent that is being carried out: everything that was written so far. */
+  async transcript(root: RootAddress, _intent: IntentId): Promise<Transcript> {
+    const kept = await this.#loaded(root);
+    const { fold } = kept;
+    if (fold.cutTo < kept.hashed) [kept.hashed, kept.chain] = [0, ""];
+    fold.cutTo = Infinity;
+    const messages = fold.messages.slice();
+    const fresh = messages.slice(kept.hashed);
+    const chain = await this.#digest(new TextEncoder().encode(`${kept.chain}\n${JSON.stringify(fresh)}`));
+    [kept.chain, kept.hashed] = [chain, messages.length];
+    return { messages, digest: chain };
+  }
+
+  /** The text that answered an intent, from memory if it is the latest, otherwise from the journal. */
+  async answerText(root: RootAddress, intent: IntentId): Promise<string> {
+    const last = this.#kept.get(root)?.fold.lastAnswer;
+    if (last?.id === intent) return last.text;
+    const from = Number(intent.split(".")[0]);
+    for await (const entry of this.#journal.readEntries(root, from)) {
+      const body = entry.body as
+        | { readonly id?: string; readonly value?: { readonly text?: string } }
+        | undefined;
+      if (entry.kind === "outcome" && body?.id === intent) return body.value?.text ?? "";
+    }
+    return "";
+  }
+
+  #keep(root: RootAddress, isNew: boolean): Kept {
+    let kept = this.#kept.get(root);
+    if (kept === undefined) {
+      kept = {
+        fold: new ConversationFold(),
+        tail: isNew ? undefined : [],
+        loading: undefined,
+        chain: "",
+        hashed: 0,
+      };
+      this.#kept.set(root, kept);
+    }
+    return kept;
+  }
+
+  async #loaded(root: RootAddress): Promise<Kept> {
+    const kept = this.#keep(root, false);
+    if (kept.tail === undefined) return kept;
+    kept.loading ??= this.#load(root, kept);
+    await kept.loading;
+    return kept;
+  }
+
+  async #load(root: RootAddress, kept: Kept): Promise<void> {
+    for await (const page of this.#journal.readPages(root)) for (const entry of page) kept.fold.take(entry);
+    for (const entry of kept.tail ?? []) kept.fold.take(entry);
+    kept.tail = undefined;
+  }
+}

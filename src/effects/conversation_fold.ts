@@ -1,0 +1,112 @@
+/** Folds a session's entries into the messages that its model is given: history stays in the journal (design 9). */
+import type { Entry } from "../../schemas/entry.ts";
+import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
+import { describeNotice } from "./notice.ts";
+
+interface GenerateArgs {
+  readonly turn: number;
+  readonly step: number;
+  readonly append: readonly HistoryItem[];
+}
+
+/** The conversation of one session, built entry by entry. The same entries give the same messages, always. */
+export class ConversationFold {
+  readonly messages: ModelMessage[] = [];
+  lastSeq = 0;
+  /** The latest answer: the intent that it answers, and its text. */
+  lastAnswer: { readonly id: string; readonly text: string } | undefined;
+  /** Messages up to here stand for good; a retry of the same step starts again from here. */
+  stepStart = 0;
+  /** Length to which the messages were last cut back; tells who hashed more that it must begin again. */
+  cutTo = Infinity;
+  readonly #texts = new Map<number, string>();
+  readonly #returns = new Map<string, { readonly text: string; readonly isError: boolean }>();
+  #step = "";
+
+  /** Takes the next entry. Entries that were taken already are skipped. */
+  take(entry: Entry): void {
+    if (entry.seq <= this.lastSeq) return;
+    this.lastSeq = entry.seq;
+    switch (entry.kind) {
+      case "created":
+        return this.#begin(entry);
+      case "input":
+        return this.#noteText(entry);
+      case "intent":
+        if (entry.type === "model.generate") this.#append(entry);
+        return;
+      case "outcome":
+        return this.#noteOutcome(entry);
+      default:
+        return;
+    }
+  }
+
+  #begin(entry: Entry): void {
+    const body = entry.body as { readonly input?: { readonly agent?: { readonly instructions?: string } } };
+    const text = body.input?.agent?.instructions ?? "";
+    if (text !== "") this.messages.push({ role: "system", text });
+    this.stepStart = this.messages.length;
+  }
+
+  #noteText(entry: Entry): void {
+    const { message } = entry.body as { readonly message: { readonly type: string; readonly text?: string } };
+    if (entry.type === "session.prompt") this.#texts.set(entry.seq, message.text ?? "");
+    if (entry.type === "session.answered") this.#texts.set(entry.seq, describeNotice(message));
+  }
+
+  #append(entry: Entry): void {
+    const { turn, step, append } = (entry.body as unknown as { readonly args: GenerateArgs }).args;
+    const name = `${turn}.${step}`;
+    if (name === this.#step) {
+      // The same step is asked again: what its first try added is added once.
+      this.messages.length = this.stepStart;
+      this.cutTo = Math.min(this.cutTo, this.stepStart);
+    } else {
+      this.#step = name;
+      this.#answerOpenCalls(append);
+      this.stepStart = this.messages.length;
+    }
+    for (const item of append) this.messages.push(this.#messageOf(item));
+  }
+
+  /** A call that never got a result, because its turn was stopped, still needs one before the model is asked again. */
+  #answerOpenCalls(append: readonly HistoryItem[]): void {
+    const last = this.messages.at(-1);
+    if (last?.role !== "assistant" || last.calls.length === 0) return;
+    const answered = new Set(append.flatMap((item) => "callId" in item ? [item.callId] : []));
+    for (const call of last.calls) {
+      if (answered.has(call.callId)) continue;
+      const text = "canceled: The turn was stopped before this call had a result";
+      this.messages.push({ role: "tool", callId: call.callId, name: call.name, text, isError: true });
+    }
+  }
+
+  #messageOf(item: HistoryItem): ModelMessage {
+    switch (item.type) {
+      case "prompt":
+      case "notice":
+        return { role: "user", text: this.#texts.get(item.seq) ?? "" };
+      case "refusal":
+        return { role: "tool", callId: item.callId, name: item.name, text: item.text, isError: true };
+      case "result": {
+        const found = this.#returns.get(item.outcome) ?? { text: "", isError: true };
+        return { role: "tool", callId: item.callId, name: item.name, ...found };
+      }
+    }
+  }
+
+  #noteOutcome(entry: Entry): void {
+    const body = entry.body as { readonly id: string; readonly status: string; readonly value?: unknown };
+    if (body.status !== "ok") return;
+    if (entry.type === "tool.call") {
+      const value = body.value as { readonly model: string; readonly isError: boolean };
+      this.#returns.set(body.id, { text: value.model, isError: value.isError });
+    }
+    if (entry.type !== "model.generate") return;
+    const { text, calls } = body.value as ModelAnswer;
+    this.messages.push({ role: "assistant", text, calls });
+    this.lastAnswer = { id: body.id, text };
+    if (calls.length === 0) this.#returns.clear(); // The turn is over; nobody names its results again.
+  }
+}

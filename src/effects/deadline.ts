@@ -1,0 +1,49 @@
+/** Runs a piece of work until it ends, its time is up, or nobody wants it any more. */
+import type { Clock } from "../seams.ts";
+
+/** How a piece of work ended. After `late` and `canceled` it may still be running; whatever it yields is dropped. */
+export type Ended<T> =
+  | { readonly type: "done"; readonly value: T }
+  | { readonly type: "threw"; readonly error: unknown }
+  | { readonly type: "late" }
+  | { readonly type: "canceled" };
+
+/** Bounds of {@linkcode runUntil}. */
+export interface Bounds {
+  readonly clock: Clock;
+  /** In milliseconds since the epoch. */
+  readonly deadlineAtMs: number;
+  /** Aborts when nobody wants the work any more. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Starts `work` and waits for the first of its end, the deadline and the abort of `signal`. Never rejects. The signal
+ * given to `work` aborts as soon as its result is not waited for. If nobody wants it already, it is not started.
+ */
+export async function runUntil<T>(
+  bounds: Bounds,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<Ended<T>> {
+  if (bounds.signal.aborted) return { type: "canceled" };
+  const stopWork = new AbortController();
+  const stopWaiting = new AbortController();
+  const canceled = new Promise<Ended<T>>((resolve) => {
+    const cancel = () => resolve({ type: "canceled" });
+    bounds.signal.addEventListener("abort", cancel, { once: true, signal: stopWaiting.signal });
+  });
+  const late = bounds.clock.sleepUntil(bounds.deadlineAtMs, stopWaiting.signal)
+    .then((): Ended<T> => ({ type: "late" }));
+  const ended = await Promise.race([canceled, settle(() => work(stopWork.signal)), late]);
+  if (ended.type === "late" || ended.type === "canceled") stopWork.abort();
+  stopWaiting.abort();
+  return ended;
+}
+
+async function settle<T>(work: () => Promise<T>): Promise<Ended<T>> {
+  try {
+    return { type: "done", value: await work() };
+  } catch (error) {
+    return { type: "threw", error };
+  }
+}

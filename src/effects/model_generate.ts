@@ -1,0 +1,145 @@
+/** `model.generate`: one request to a provider, its stream collected into one answer. */
+import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
+import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import { limits } from "../../schemas/limits.ts";
+import { ModelAnswer, type ModelRequest } from "../../schemas/model.ts";
+import type { ToolSpec } from "../../schemas/tool.ts";
+import { canonicalJson } from "../canonical.ts";
+import { AnswerCollector, type Collected } from "../model/collect.ts";
+import { ModelError, type ModelProvider } from "../model/provider.ts";
+import type { Seams } from "../seams.ts";
+import type { Transcript } from "./conversation.ts";
+import { type Ended, runUntil } from "./deadline.ts";
+import type { Performance, Performer, PerformerResult } from "./performer.ts";
+
+/** Options of {@linkcode createModelGenerate}. */
+export interface ModelGenerateOptions {
+  /**
+   * The provider of a name, the part of a model string before the slash. `root` is the session that asks: each agent
+   * may have its own script. Undefined if there is none.
+   */
+  readonly providerOf: (
+    name: string,
+    root: RootAddress,
+  ) => ModelProvider | undefined | Promise<ModelProvider | undefined>;
+  /** The conversation up to and with what an intent adds to it. */
+  readonly transcript: (root: RootAddress, intent: string) => Promise<Transcript>;
+  /** The sealed catalog of a hash; undefined if there is none. */
+  readonly catalogOf: (hash: string) => ResolvedCatalog | undefined;
+  readonly seams: Seams;
+}
+
+type Call = Performance<"model.generate">;
+
+/**
+ * Performs one `model.generate`. A model call changes nothing outside (AR-26), so whatever goes wrong is `failed`, and
+ * `canceled` if nobody waits for it any more; the failure says whether trying again can help.
+ */
+export function createModelGenerate(options: ModelGenerateOptions): Performer<"model.generate"> {
+  return async (call) => {
+    const { clock } = options.seams;
+    const deadlineAtMs = call.request.deadlineAtMs ?? clock.now() + limits.modelCallDurationMs;
+    const ended = await runUntil(
+      { clock, deadlineAtMs, signal: call.signal },
+      (signal) => generate(call, options, signal),
+    );
+    return resultOf(ended, options.seams);
+  };
+}
+
+async function generate(
+  call: Call,
+  options: ModelGenerateOptions,
+  signal: AbortSignal,
+): Promise<PerformerResult> {
+  const { args } = call.request;
+  const slash = args.model.indexOf("/");
+  const provider = await options.providerOf(args.model.slice(0, slash), call.root);
+  if (slash < 0 || provider === undefined) {
+    return failed(
+      failure("model_unknown", `No provider serves the model "${args.model}": correct the agent's model`),
+    );
+  }
+  const catalog = options.catalogOf(args.catalog.hash);
+  if (catalog === undefined) {
+    return failed(failure("catalog_unavailable", "The catalog of this turn is not known here"));
+  }
+  const { messages, digest } = await options.transcript(call.root, call.id);
+  const request: ModelRequest = {
+    model: args.model.slice(slash + 1),
+    messages,
+    tools: provider.capabilities.toolCalling ? toolsOf(catalog) : [],
+    toolChoice: args.toolChoice,
+    maxOutputTokens: args.maxOutputTokens,
+  };
+  const collected = await collect(call, provider.generate(request, signal), signal);
+  if (!collected.ok) return failed(collected.failure);
+  // The conversation stands here by its digest: a long history is hashed once, not at every step.
+  const hashed = canonicalJson({ ...request, model: args.model, messages: digest });
+  const requestHash = await options.seams.digest(new TextEncoder().encode(hashed));
+  const answer = { ...collected.answer, requestHash };
+  if (ModelAnswer.safeParse(answer).success) return { status: "ok", value: answer };
+  return failed(
+    failure("model_answer_invalid", "The model's answer has a name, an id or a count that is out of bounds"),
+  );
+}
+
+/** The enabled tools as the model is told of them, in the catalog's order (LC-6). */
+function toolsOf(catalog: ResolvedCatalog): readonly ToolSpec[] {
+  return catalog.entries.filter((entry) => entry.enabled).map(specOf);
+}
+
+function specOf({ providerName, definition }: CatalogEntry): ToolSpec {
+  const { title, description, inputSchema } = definition;
+  return {
+    name: providerName,
+    description: description === "" ? title : `${title}: ${description}`,
+    inputSchema,
+  };
+}
+
+/** Reads the stream until it is done; reports each event as it comes, none after the call was given up. */
+async function collect(
+  call: Call,
+  events: ReturnType<ModelProvider["generate"]>,
+  signal: AbortSignal,
+): Promise<Collected> {
+  const collector = new AnswerCollector();
+  for await (const event of events) {
+    // Leaving the loop closes the stream.
+    if (signal.aborted) break;
+    call.report({ type: "model", event });
+    const problem = collector.take(event);
+    if (problem !== undefined) return { ok: false, failure: problem };
+    if (collector.isDone()) break;
+  }
+  return collector.finish();
+}
+
+function resultOf(ended: Ended<PerformerResult>, seams: Seams): PerformerResult {
+  switch (ended.type) {
+    case "done":
+      return ended.value;
+    case "late":
+      return failed(retryableFailure("model_timed_out", "The model did not answer in time"));
+    case "canceled":
+      return { status: "canceled", failure: failure("turn_canceled", "The model call was canceled") };
+    case "threw":
+      return failed(failureOf(ended.error, seams));
+  }
+}
+
+/** A provider's own failure keeps its code. Any other error is a fault, and its text may hold a secret. */
+function failureOf(error: unknown, seams: Seams): Failure {
+  if (error instanceof ModelError) {
+    return error.retryable ? retryableFailure(error.code, error.message) : failure(error.code, error.message);
+  }
+  const kind = error instanceof Error ? error.name : typeof error;
+  seams.log({ level: "error", event: "model.threw", detail: { kind } });
+  return failure("model_failed", "The model's provider broke off unexpectedly");
+}
+
+function failed(problem: Failure): PerformerResult {
+  return { status: "failed", failure: problem };
+}

@@ -1,0 +1,217 @@
+/** `tool.call`: one router and one envelope for tools of every source (LC-11, LC-13). */
+import type { AdapterKey, CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
+import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import type { Json, JsonObject } from "../../schemas/json.ts";
+import type { ModelMessage } from "../../schemas/model.ts";
+import { type EffectClass, ToolResultEnvelope } from "../../schemas/tool.ts";
+import { deepFreeze } from "../canonical.ts";
+import type { Seams } from "../seams.ts";
+import type {
+  BuiltinTool,
+  PermissionContext,
+  ToolBlobs,
+  ToolHandler,
+  ToolUseContext,
+} from "../tools/tool.ts";
+import type { Workspace } from "../tools/workspace.ts";
+import { head, visible } from "../tools/visible.ts";
+import { type Ended, runUntil } from "./deadline.ts";
+import type { Performance, Performer, PerformerResult } from "./performer.ts";
+import { settleEnvelope } from "./settle.ts";
+
+/** Longest notice of a running tool, in characters. */
+const noticeCharactersMax = 500;
+
+/** Options of {@linkcode createToolCall}. The functions that take a root are asked once per call. */
+export interface ToolCallOptions {
+  /** The dispatch map of the built-in tools, name to tool (LC-7). */
+  readonly tools: ReadonlyMap<string, BuiltinTool>;
+  /** The sealed catalog of a hash; undefined if there is none. */
+  readonly catalogOf: (hash: string) => ResolvedCatalog | undefined;
+  readonly workspaceOf: (root: RootAddress) => Workspace;
+  readonly permissionsOf: (root: RootAddress) => Pick<PermissionContext, "mode" | "capabilities">;
+  /** The conversation up to an intent. */
+  readonly messages: (root: RootAddress, intent: string) => Promise<readonly ModelMessage[]>;
+  readonly appState: (root: RootAddress) => Json;
+  readonly blobs: ToolBlobs;
+  readonly seams: Seams;
+}
+
+type Call = Performance<"tool.call">;
+
+/** What an adapter is given: an entry that belongs to its catalog, and arguments that nobody can change. */
+interface Routed {
+  readonly entry: CatalogEntry;
+  readonly arguments: JsonObject;
+  readonly use: ToolUseContext;
+}
+
+/** Reaches the tools of one kind. A refusal means that certainly nothing was started. */
+type Adapter = (routed: Routed) => { readonly start: () => Promise<unknown> } | { readonly refusal: Failure };
+
+/**
+ * Performs one `tool.call`. Takes the entry from the sealed catalog that the request names, and from nowhere else
+ * (DM-6, DM-8, DM-11). Keeps R3 and K11: after the tool was started, only an idempotent call may end as `failed`,
+ * `timed_out` or `canceled`; any other is `unknown`.
+ */
+export function createToolCall(options: ToolCallOptions): Performer<"tool.call"> {
+  const adapters = adaptersOf(options.tools);
+  const handlers: ReadonlyMap<string, ToolHandler> = new Map(
+    [...options.tools].map(([name, tool]) => [name, tool.handler]),
+  );
+  return async (call) => {
+    const found = entryOf(call, options);
+    if ("refusal" in found) return failed(found.refusal);
+    const { entry, catalog } = found;
+    const { clock } = options.seams;
+    const deadlineAtMs = call.request.deadlineAtMs ?? clock.now() + entry.definition.timeoutMs;
+    if (call.signal.aborted) return canceledBefore();
+    if (clock.now() >= deadlineAtMs) return { status: "timed_out", failure: timedOut(entry) };
+    const input = deepFreeze(call.request.args.arguments);
+    let before: Failure | undefined = failure(
+      "tool_failed",
+      `Cannot start the tool "${entry.canonicalName}"`,
+    );
+    const ended = await runUntil({ clock, deadlineAtMs, signal: call.signal }, async (signal) => {
+      const use = useOf({ call, options, handlers, catalog, signal, deadlineAtMs });
+      const routed = adapters[entry.adapter]({ entry, arguments: input, use });
+      before = "refusal" in routed ? routed.refusal : undefined;
+      return "start" in routed ? ToolResultEnvelope.parse(await routed.start()) : undefined;
+    });
+    if (ended.type === "threw") reportFault(options.seams, entry, ended.error);
+    if (before !== undefined) return failed(before);
+    if (ended.type !== "done" || ended.value === undefined) {
+      return afterStart(ended, entry, call.request.effect);
+    }
+    const { full, ...views } = await settleEnvelope(ended.value, entry.definition, options.blobs);
+    return { status: "ok", value: full === undefined ? views : { ...views, full } };
+  };
+}
+
+/** Refuses every look-up: no tool of this release has one, so nothing is known and a person must decide. */
+export function createToolVerify(): Performer<"tool.verify"> {
+  return ({ request }) =>
+    Promise.resolve(
+      failed(failure("tool_failed", `The tool "${request.args.entry.name}" cannot look up its effect`)),
+    );
+}
+
+/** One adapter for every key: leave one out and this does not compile. */
+function adaptersOf(tools: ReadonlyMap<string, BuiltinTool>): { readonly [K in AdapterKey]: Adapter } {
+  return {
+    builtin: ({ entry, arguments: input, use }) => {
+      const tool = tools.get(entry.definition.name);
+      if (tool !== undefined) return { start: () => tool.handler(input, use) };
+      const message =
+        `There is no built-in tool "${entry.definition.name}": the catalog is from another release`;
+      return { refusal: failure("tool_failed", message) };
+    },
+    authored: absent,
+    program: absent,
+    mcp: absent,
+  };
+}
+
+function absent({ entry }: Routed): { readonly refusal: Failure } {
+  const message = `Cannot call "${entry.canonicalName}": this release has no adapter "${entry.adapter}"`;
+  return { refusal: failure("tool_failed", message) };
+}
+
+type Found = { readonly entry: CatalogEntry; readonly catalog: ResolvedCatalog } | {
+  readonly refusal: Failure;
+};
+
+/** The exact entry that the request carries, if it belongs to the catalog that it names and may be called. */
+function entryOf(call: Call, options: ToolCallOptions): Found {
+  const wanted = call.request.args.entry;
+  const catalog = options.catalogOf(wanted.catalog);
+  if (catalog === undefined) return { refusal: mismatch(wanted.name, "its catalog is not known here") };
+  const entry = catalog.entries.find((one) => one.canonicalName === wanted.name);
+  if (entry === undefined) return { refusal: mismatch(wanted.name, "it is not in the catalog of its turn") };
+  if (!entry.enabled) {
+    return { refusal: mismatch(wanted.name, "it is not enabled in the catalog of its turn") };
+  }
+  return { entry, catalog };
+}
+
+function mismatch(name: string, why: string): Failure {
+  return failure("catalog_mismatch", `Cannot call "${name}": ${why}`);
+}
+
+interface UseInput {
+  readonly call: Call;
+  readonly options: ToolCallOptions;
+  readonly handlers: ReadonlyMap<string, ToolHandler>;
+  readonly catalog: ResolvedCatalog;
+  readonly signal: AbortSignal;
+  readonly deadlineAtMs: number;
+}
+
+function useOf({ call, options, handlers, catalog, signal, deadlineAtMs }: UseInput): ToolUseContext {
+  const cwd = options.workspaceOf(call.root);
+  return Object.freeze({
+    tools: handlers,
+    permission_context: deepFreeze({ ...options.permissionsOf(call.root), workspaces: [cwd] }),
+    mcp_clients: Object.freeze([]),
+    messages: () => options.messages(call.root, call.id),
+    app_state: deepFreeze(options.appState(call.root)),
+    notifications: Object.freeze({
+      // A tool that was given up on has nothing more to say.
+      push: (text: string) => {
+        if (!signal.aborted) call.report({ type: "tool", message: head(visible(text), noticeCharactersMax) });
+      },
+    }),
+    cwd,
+    blobs: options.blobs,
+    signal,
+    deadlineAtMs,
+    catalog,
+    clock: options.seams.clock,
+  });
+}
+
+/** What an attempt that was started and brought no result means: the class rule (R3, R5, R8). */
+function afterStart(ended: Ended<unknown>, entry: CatalogEntry, effect: EffectClass): PerformerResult {
+  const name = entry.canonicalName;
+  if (effect !== "idempotent") {
+    const how = {
+      done: "returned nothing",
+      threw: "broke off",
+      late: "ran out of time",
+      canceled: "was canceled",
+    };
+    const message = `The call of "${name}" ${how[ended.type]} after it was started: its outcome is unknown`;
+    return { status: "unknown", failure: failure("tool_outcome_unknown", message) };
+  }
+  if (ended.type === "late") return { status: "timed_out", failure: timedOut(entry) };
+  if (ended.type === "canceled") {
+    return { status: "canceled", failure: failure("tool_canceled", `The call of "${name}" was canceled`) };
+  }
+  // A fault of the tool, not of the moment: refusals come as envelopes, so trying again would break off again.
+  return failed(failure("tool_failed", `The tool "${name}" broke off without a result`));
+}
+
+function failed(problem: Failure): PerformerResult {
+  return { status: "failed", failure: problem };
+}
+
+function canceledBefore(): PerformerResult {
+  return {
+    status: "canceled",
+    failure: failure("tool_canceled", "The call was canceled before it was started"),
+  };
+}
+
+function timedOut(entry: CatalogEntry): Failure {
+  return retryableFailure(
+    "tool_timed_out",
+    `The call of "${entry.canonicalName}" had no result by its deadline`,
+  );
+}
+
+/** A tool that throws is broken. The error's text stays out of results: it may hold a secret or an absolute path. */
+function reportFault(seams: Seams, entry: CatalogEntry, error: unknown): void {
+  const kind = error instanceof Error ? error.name : typeof error;
+  seams.log({ level: "error", event: "tool.threw", detail: { tool: entry.canonicalName, kind } });
+}

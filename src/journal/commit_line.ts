@@ -1,0 +1,168 @@
+/** The chain of commits of one epoch: each checks and sets the row `writer`, and an unknown one is read back (K16). */
+import type { Seams } from "../seams.ts";
+import { keys } from "./keys.ts";
+import type { SealedGroup } from "./seal.ts";
+import { type Commit, type CommitResult, type Row, type Store, StoreError } from "./store.ts";
+
+/** The row `writer`: who wrote last, and which group. */
+export interface WriterRow {
+  readonly epoch: number;
+  readonly group: number;
+  /** Tells two runtimes apart that take the same epoch at the same moment. */
+  readonly runtime: string;
+}
+
+/** Where the chain of groups stands: the row `writer` as this runtime last wrote it. */
+export interface WriterPosition extends WriterRow {
+  readonly versionstamp: string;
+}
+
+/** Options of {@linkcode CommitLine}. */
+export interface CommitLineOptions {
+  readonly store: Store;
+  readonly seams: Seams;
+  readonly position: WriterPosition;
+  /** Ends the waiting between two tries. */
+  readonly signal: AbortSignal;
+}
+
+const backoffMs = { first: 20, max: 2_000 } as const;
+/** Errors after which sending the same group again cannot help. All others are tried for ever (K15). */
+const brokenForGood: ReadonlySet<string> = new Set([
+  "store_fenced",
+  "store_corrupt",
+  "store_unusable",
+  "journal_corrupt",
+  "value_too_large",
+  "id_too_long",
+]);
+
+/** True if two rows `writer` are the same write. */
+export function isSameWrite(row: unknown, expected: WriterRow): boolean {
+  if (typeof row !== "object" || row === null) return false;
+  const { epoch, group, runtime } = row as Partial<WriterRow>;
+  return epoch === expected.epoch && group === expected.group && runtime === expected.runtime;
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Commits groups one after another until each is known to be written, or nothing will ever be. */
+export class CommitLine {
+  /** True from a commit's first failure until it took hold. */
+  isFailing = false;
+  readonly #options: CommitLineOptions;
+  #position: WriterPosition;
+  /** True while it is not known whether the group at hand was written. */
+  #isUnknown = false;
+
+  constructor(options: CommitLineOptions) {
+    this.#options = options;
+    this.#position = options.position;
+  }
+
+  /** Resolves once the group is durable, or the signal aborted. Throws a StoreError if it never will be. */
+  async commit(sealed: SealedGroup): Promise<void> {
+    const { epoch, group, runtime, versionstamp } = this.#position;
+    const next: WriterRow = { epoch, group: group + 1, runtime };
+    const commit: Commit = {
+      checks: [
+        { key: keys.writer(), versionstamp },
+        ...sealed.fresh.map((root) => ({ key: keys.head(root), versionstamp: null })),
+      ],
+      sets: [...sealed.sets, { key: keys.writer(), value: next }],
+      deletes: sealed.deletes,
+    };
+    for (let tries = 1;; tries++) {
+      const written = await this.#try(commit, next, sealed);
+      if (this.#options.signal.aborted) return;
+      if (written !== undefined) {
+        this.#recovered(tries);
+        this.#position = { ...next, versionstamp: written };
+        return;
+      }
+      await this.#backOff(tries);
+      if (this.#options.signal.aborted) return;
+    }
+  }
+
+  /** The versionstamp of the commit if it is written, undefined if it is to be tried again. */
+  async #try(commit: Commit, next: WriterRow, sealed: SealedGroup): Promise<string | undefined> {
+    let result: CommitResult = { ok: false };
+    if (!this.#isUnknown) {
+      try {
+        result = await this.#options.store.commit(commit);
+        if (result.ok) return result.versionstamp;
+        this.#failed(new Error("a check of the commit failed"));
+      } catch (error) {
+        this.#failed(error);
+      }
+    }
+    // Thrown or refused, it is unknown until the row `writer` says what happened (K16).
+    this.#isUnknown = true;
+    let row: Row | null;
+    try {
+      row = await this.#options.store.get(keys.writer());
+    } catch (error) {
+      this.#failed(error);
+      return undefined;
+    }
+    this.#isUnknown = false;
+    if (isSameWrite(row?.value, next)) return row?.versionstamp;
+    if (!isSameWrite(row?.value, this.#position) || row?.versionstamp !== this.#position.versionstamp) {
+      throw fenced(row?.value, this.#position);
+    }
+    await this.#refuseTakenRoots(sealed);
+    return undefined;
+  }
+
+  /** A group that was not written although nobody fenced us: a new stream may have met an old one of its name. */
+  async #refuseTakenRoots(sealed: SealedGroup): Promise<void> {
+    for (const root of sealed.fresh) {
+      let row: Row | null = null;
+      try {
+        row = await this.#options.store.get(keys.head(root));
+      } catch (error) {
+        this.#failed(error);
+        return;
+      }
+      if (row !== null) {
+        throw new StoreError("journal_corrupt", `Cannot create ${root}: the store has a stream of this name`);
+      }
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (this.#options.signal.aborted) return;
+    if (error instanceof StoreError && brokenForGood.has(error.code)) throw error;
+    if (this.isFailing) return;
+    this.isFailing = true;
+    const code = error instanceof StoreError ? error.code : "unknown";
+    const detail = { code, message: describe(error) };
+    this.#options.seams.log({ level: "warning", event: "writer.failing", detail });
+  }
+
+  #recovered(tries: number): void {
+    if (!this.isFailing) return;
+    this.isFailing = false;
+    this.#options.seams.log({ level: "info", event: "writer.recovered", detail: { tries } });
+  }
+
+  async #backOff(tries: number): Promise<void> {
+    const { clock } = this.#options.seams;
+    const wait = Math.min(backoffMs.first * 2 ** Math.min(tries - 1, 16), backoffMs.max);
+    await clock.sleepUntil(clock.now() + wait, this.#options.signal);
+  }
+}
+
+function fenced(found: unknown, ours: WriterRow): StoreError {
+  const epoch = typeof found === "object" && found !== null ? (found as Partial<WriterRow>).epoch : undefined;
+  return new StoreError(
+    "store_fenced",
+    `Cannot write: another runtime took the store over (its epoch is ${
+      epoch ?? "unknown"
+    }, ours ${ours.epoch}); ` +
+      "this one has stopped",
+  );
+}

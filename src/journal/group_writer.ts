@@ -1,0 +1,245 @@
+/** The one writer of a runtime: units in, group commits out, first in first out (K10, K15, K16, K18, K19). */
+import type { Seams } from "../seams.ts";
+import { CommitLine, type WriterPosition } from "./commit_line.ts";
+import { gatherGroup, type Group, longBlob, type QueueItem } from "./group.ts";
+import { prepareUnit } from "./prepared_unit.ts";
+import { type SealedGroup, sealGroup } from "./seal.ts";
+import { type Store, StoreError } from "./store.ts";
+import { Streams } from "./streams.ts";
+import type { BlobDraft, Unit } from "./unit.ts";
+
+/** What the writer has done so far: for benches and for `inspect`. */
+export interface WriterCounters {
+  /** Commits that took hold: one disk flush each. */
+  readonly commits: number;
+  readonly entries: number;
+  /** Bytes of packed values, blobs and snapshots written. */
+  readonly bytes: number;
+  readonly mutations: number;
+}
+
+/** How the writer is: `failing` while the store refuses and the group is sent again, `stopped` after `onFatal`. */
+export type WriterState = "ok" | "failing" | "stopped";
+
+/** Options of {@linkcode createGroupWriter}. */
+export interface GroupWriterOptions {
+  readonly store: Store;
+  readonly seams: Seams;
+  readonly position: WriterPosition;
+  /** Called once, when nothing more will ever be written: fenced by another epoch, or the store is broken for good. */
+  readonly onFatal?: ((error: StoreError) => void) | undefined;
+}
+
+/** The writer. All calls are synchronous but `idle` and `close`; no promise per unit. */
+export interface GroupWriter {
+  readonly epoch: number;
+  readonly state: WriterState;
+  /** Why the state is `stopped`. */
+  readonly fatal: StoreError | undefined;
+  /** Units that are not durable yet. The kernel stops its cranks at `limits.unitsUnwrittenMax` (K15). */
+  readonly unwritten: number;
+  readonly counters: WriterCounters;
+  /**
+   * Takes a unit. `onDurable` runs once it is committed, in the order of the pushes, synchronously after the commit is
+   * known. Throws a StoreError `value_too_large` if no commit could hold it (then nothing was taken), and the fatal
+   * error once the writer is stopped. Entries must not change after this call.
+   */
+  push(unit: Unit, onDurable?: () => void): void;
+  /** Takes a blob: durable before every unit pushed later. */
+  putBlob(blob: BlobDraft, onDurable?: () => void): void;
+  /** Somebody waits: start a commit in a microtask rather than when the event loop is free. */
+  urge(): void;
+  /** Resolves when all that was pushed is durable; rejects with the fatal error if that will never be. */
+  idle(): Promise<void>;
+  /** Tells the writer where a stream stands, as read from the store: saves it a read at the stream's next unit. */
+  adopt(root: string, head: { readonly seq: number; readonly hash: string }): void;
+  /** Writes what was pushed, then takes no more. Does not close the store. */
+  close(): Promise<void>;
+  /** Stops at once and forgets what is not durable: for a shutdown that may not wait, and for simulated crashes. */
+  abandon(): void;
+}
+
+/** Digests of blobs that are known to be stored: enough to spare the repeats of a conversation. */
+const storedBlobsMax = 1_024;
+
+class Writer implements GroupWriter {
+  readonly epoch: number;
+  readonly counters = { commits: 0, entries: 0, bytes: 0, mutations: 0 };
+  unwritten = 0;
+  fatal: StoreError | undefined;
+  readonly #options: GroupWriterOptions;
+  readonly #line: CommitLine;
+  readonly #streams = new Streams();
+  readonly #storedBlobs = new Set<string>();
+  readonly #queue: QueueItem[] = [];
+  readonly #stop = new AbortController();
+  #waiting: { readonly resolve: () => void; readonly reject: (error: StoreError) => void }[] = [];
+  #running = false;
+  #deferred = false;
+  #urged = false;
+  #closed = false;
+
+  constructor(options: GroupWriterOptions) {
+    this.#options = options;
+    this.epoch = options.position.epoch;
+    const { store, seams, position } = options;
+    this.#line = new CommitLine({ store, seams, position, signal: this.#stop.signal });
+  }
+
+  get state(): WriterState {
+    if (this.#stop.signal.aborted) return "stopped";
+    return this.#line.isFailing ? "failing" : "ok";
+  }
+
+  push(unit: Unit, onDurable?: () => void): void {
+    this.#checkOpen();
+    // Everything that can be refused is refused here, before anything is taken.
+    const prepared = prepareUnit(unit);
+    const first = unit.entries[0]?.seq;
+    if (first !== undefined) this.#streams.book(unit.root, first, first + unit.entries.length - 1);
+    for (const source of prepared.blobsBefore) this.#queue.push({ long: longBlob(source) });
+    this.#queue.push({ prepared, onDurable });
+    this.unwritten += 1;
+    this.#schedule();
+  }
+
+  putBlob({ digest, bytes }: BlobDraft, onDurable?: () => void): void {
+    this.#checkOpen();
+    const isVoid = () => this.#storedBlobs.has(digest);
+    this.#queue.push({ long: { ...longBlob({ bytes, digest }), isVoid }, onDurable });
+    this.#schedule();
+  }
+
+  urge(): void {
+    if (this.#queue.length === 0 || this.#urged) return;
+    this.#urged = true;
+    // A microtask: whatever the caller still pushes in this turn rides along.
+    if (!this.#running) queueMicrotask(() => this.#start());
+  }
+
+  idle(): Promise<void> {
+    if (this.fatal !== undefined) return Promise.reject(this.fatal);
+    if (this.#queue.length === 0 && !this.#running) return Promise.resolve();
+    this.urge();
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  adopt(root: string, head: { readonly seq: number; readonly hash: string }): void {
+    this.#streams.adopt(root, head);
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    return this.idle();
+  }
+
+  abandon(): void {
+    this.#closed = true;
+    this.#stop.abort();
+    this.#queue.length = 0;
+  }
+
+  #checkOpen(): void {
+    if (this.fatal !== undefined) throw this.fatal;
+    if (this.#closed) throw new StoreError("store_unusable", "Cannot write: the journal is closed");
+  }
+
+  #schedule(): void {
+    if (this.#running || this.#deferred) return;
+    this.#deferred = true;
+    this.#options.seams.clock.defer(() => {
+      this.#deferred = false;
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    if (this.#running || this.#queue.length === 0 || this.#stop.signal.aborted) return;
+    this.#running = true;
+    void this.#run();
+  }
+
+  /** Commits groups until the queue is empty, or until nobody waits for what is left. Never rejects. */
+  async #run(): Promise<void> {
+    try {
+      do {
+        const group = gatherGroup(this.#queue, this.#streams);
+        if (this.#queue.length === 0) this.#urged = false;
+        await this.#commit(group);
+        if (this.#stop.signal.aborted) return;
+        this.#settle(group);
+      } while (this.#queue.length > 0 && (this.#urged || this.#waiting.length > 0));
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    this.#running = false;
+    if (this.#queue.length > 0) this.#schedule();
+    else for (const { resolve } of this.#waiting.splice(0)) resolve();
+  }
+
+  async #commit(group: Group): Promise<void> {
+    const { store, seams } = this.#options;
+    const sealed = await sealGroup(group, {
+      store,
+      streams: this.#streams,
+      digest: seams.digest,
+      isStored: (digest) => this.#storedBlobs.has(digest),
+    });
+    if (sealed.sets.length + sealed.deletes.length > 0) {
+      await this.#line.commit(sealed);
+      if (this.#stop.signal.aborted) return;
+    }
+    this.#count(sealed);
+    for (const root of sealed.fresh) this.#streams.of(root).fresh = false;
+    for (const digest of sealed.blobs) this.#storedBlobs.add(digest);
+    for (const digest of this.#storedBlobs) {
+      if (this.#storedBlobs.size <= storedBlobsMax) break;
+      this.#storedBlobs.delete(digest);
+    }
+    for (const long of sealed.later) this.#queue.push({ long });
+    this.#streams.trim();
+  }
+
+  #count({ entries, bytes, sets, deletes }: SealedGroup): void {
+    this.counters.commits += 1;
+    this.counters.entries += entries;
+    this.counters.bytes += bytes;
+    this.counters.mutations += sets.length + deletes.length + 1;
+  }
+
+  /** Tells everybody in the order of the pushes (K10). What they push now goes into the next group. */
+  #settle(group: Group): void {
+    this.unwritten -= group.units.length;
+    for (const { onDurable } of group.done) {
+      try {
+        onDurable?.();
+      } catch (error) {
+        // One listener's bug must not keep the others, or the journal, from going on.
+        const message = error instanceof Error ? error.message : String(error);
+        this.#options.seams.log({ level: "error", event: "writer.listener_failed", detail: { message } });
+      }
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.fatal = error instanceof StoreError ? error : new StoreError(
+      "store_unusable",
+      `Cannot write: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    );
+    this.#stop.abort();
+    this.#queue.length = 0;
+    const { code, message } = this.fatal;
+    this.#options.seams.log({ level: "error", event: "writer.stopped", detail: { code, message } });
+    for (const { reject } of this.#waiting.splice(0)) reject(this.fatal);
+    this.#options.onFatal?.(this.fatal);
+  }
+}
+
+/** Makes the writer at the position that `openJournal` took. */
+export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
+  return new Writer(options);
+}

@@ -1,0 +1,122 @@
+/** Commands of clients: a key makes a repeat harmless; `accepted` and `reply` are two acknowledgements (K14). */
+import type { RootAddress } from "../../schemas/ids.ts";
+import type { InputBody } from "../../schemas/entry.ts";
+import type { CommandRef } from "../../schemas/message.ts";
+import { canonicalJson, throughJson } from "../canonical.ts";
+import { keys } from "../journal/keys.ts";
+import type { StoreKey } from "../journal/store.ts";
+import { type Kernel, KernelError, type PendingCommand, type StoredReply } from "./kernel.ts";
+import { claimOf, offer } from "./route.ts";
+
+/** One command: to whom, what, and under which key. */
+export interface Command {
+  readonly root: RootAddress;
+  readonly message: InputBody["message"];
+  readonly ref: CommandRef;
+}
+
+/** The two acknowledgements of a command. */
+export interface Acknowledgements {
+  /** Resolves once the command is durable. */
+  readonly accepted: Promise<void>;
+  /** Resolves once its reply is durable, maybe many cranks and restarts later. */
+  readonly reply: Promise<StoredReply>;
+}
+
+interface StoredCommand {
+  readonly hash: string;
+  readonly root: RootAddress;
+}
+
+/**
+ * Gives a command to a root. The same key and content again: the stored or coming reply, nothing is done twice. The
+ * same key with other content throws `idempotency_key_reuse`.
+ */
+export async function submit(kernel: Kernel, command: Command): Promise<Acknowledgements> {
+  const { root, ref } = command;
+  const message = throughJson(command.message);
+  const hash = await kernel.seams.digest(new TextEncoder().encode(canonicalJson({ root, message })));
+  const key = keys.command(ref.principal, ref.key);
+  const known = kernel.pendingCommands.get(claimOf(key)) ??
+    await kernel.journal.readCommand(ref.principal, ref.key) as StoredCommand | undefined;
+  // Another submit of the same key may have come while the store was read.
+  const before = kernel.pendingCommands.get(claimOf(key)) ?? known;
+  if (before !== undefined) return repeat(kernel, command, hash, before);
+  refuseUnusable(kernel, root);
+  return enter(kernel, { ...command, message }, hash, key);
+}
+
+function enter(kernel: Kernel, command: Command, hash: string, key: StoreKey): Acknowledgements {
+  const { root, message, ref } = command;
+  const pending = kernel.pendingCommands;
+  const accepted = Promise.withResolvers<void>();
+  const stored: PendingCommand = { hash, root, accepted: accepted.promise };
+  const reply = waitForReply(kernel, keys.reply(ref.principal, ref.key));
+  pending.set(claimOf(key), stored);
+  try {
+    offer(kernel, root, {
+      kind: "input",
+      body: { message, command: ref },
+      commandRow: { key, value: { hash, root } },
+      onAccepted: () => {
+        pending.delete(claimOf(key));
+        accepted.resolve();
+      },
+    });
+  } catch (error) {
+    pending.delete(claimOf(key));
+    kernel.replyWaiters.delete(claimOf(keys.reply(ref.principal, ref.key)));
+    throw error;
+  }
+  return { accepted: accepted.promise, reply };
+}
+
+async function repeat(
+  kernel: Kernel,
+  command: Command,
+  hash: string,
+  known: StoredCommand | PendingCommand,
+): Promise<Acknowledgements> {
+  const { ref } = command;
+  if (known.hash !== hash) {
+    throw new KernelError(
+      "idempotency_key_reuse",
+      `Key "${ref.key}" was used for another command: use a new key`,
+    );
+  }
+  const accepted = "accepted" in known ? known.accepted : Promise.resolve();
+  // Wait first, look second: a reply that becomes durable in between is then seen one way or the other.
+  const coming = waitForReply(kernel, keys.reply(ref.principal, ref.key));
+  const stored = await kernel.journal.readReply(ref.principal, ref.key) as StoredReply | undefined;
+  return { accepted, reply: stored === undefined ? coming : Promise.resolve(stored) };
+}
+
+function refuseUnusable(kernel: Kernel, root: RootAddress): void {
+  const record = kernel.records.get(root);
+  if (record === undefined) throw new KernelError("root_not_found", `No actor has the address "${root}"`);
+  if (record.status === "quarantined") {
+    throw new KernelError(
+      "root_quarantined",
+      `"${root}" is quarantined: ${record.reason ?? "no reason was recorded"}`,
+    );
+  }
+}
+
+function waitForReply(kernel: Kernel, key: StoreKey): Promise<StoredReply> {
+  const { promise, resolve, reject } = Promise.withResolvers<StoredReply>();
+  const name = claimOf(key);
+  const waiters = kernel.replyWaiters.get(name);
+  if (waiters === undefined) kernel.replyWaiters.set(name, [{ resolve, reject }]);
+  else waiters.push({ resolve, reject });
+  // Nobody has to wait: an unwatched rejection at shutdown is no fault.
+  promise.catch(() => {});
+  return promise;
+}
+
+/** Tells everybody who waits for a reply that it is durable. */
+export function settleReply(kernel: Kernel, key: StoreKey, reply: StoredReply): void {
+  const name = claimOf(key);
+  const waiters = kernel.replyWaiters.get(name) ?? [];
+  kernel.replyWaiters.delete(name);
+  for (const waiter of waiters) waiter.resolve(reply);
+}

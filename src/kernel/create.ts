@@ -1,0 +1,49 @@
+/** Brings new roots into the world: their first entry and their record are one unit. */
+import type { RootRecord } from "../../schemas/entry.ts";
+import type { RootAddress, RootKind } from "../../schemas/ids.ts";
+import type { Json } from "../../schemas/json.ts";
+import { throughJson } from "../canonical.ts";
+import { type Kernel, KernelError } from "./kernel.ts";
+import { LiveRoot } from "./live_root.ts";
+import { makeReady } from "./route.ts";
+
+/** A root to be made. */
+export interface Birth {
+  readonly address: RootAddress;
+  readonly kind: RootKind;
+  readonly input: Json;
+  /** Shown in lists; at most 200 characters. */
+  readonly title: string;
+}
+
+/** Creates a root; resolves once it is durable. Refuses an address that is taken. */
+export function create(kernel: Kernel, birth: Birth): Promise<void> {
+  const { address, kind } = birth;
+  if (kernel.records.has(address)) {
+    return Promise.reject(
+      new KernelError("address_taken", `"${address}" exists already: choose another address`),
+    );
+  }
+  const createdAt = kernel.seams.clock.now();
+  const record: RootRecord = {
+    v: 1,
+    address,
+    kind,
+    createdAt,
+    status: "active",
+    title: birth.title.slice(0, 200),
+  };
+  kernel.records.set(address, record);
+  const root = new LiveRoot(address, kind, kernel.machines[kind], kernel.desk);
+  kernel.roots.set(address, root);
+  kernel.recovered.add(address); // Whatever it asks, this runtime starts.
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  kernel.births.set(address, reject);
+  const onAccepted = () => {
+    kernel.births.delete(address);
+    resolve();
+  };
+  root.mailbox.push({ kind: "created", input: throughJson(birth.input), record, onAccepted });
+  makeReady(kernel, root);
+  return promise;
+}

@@ -1,0 +1,177 @@
+/** Starts, cancels and ends effects. One performance per intent and runtime; outcomes go to the root's mailbox. */
+import { type Failure, failure } from "../../schemas/failure.ts";
+import { type IntentId, intentKey, type RootAddress } from "../../schemas/ids.ts";
+import { limits } from "../../schemas/limits.ts";
+import type { PortKind, PortRequest } from "../../schemas/effect.ts";
+import type { EffectClass } from "../../schemas/tool.ts";
+import type { Performance, Performer, PerformerResult } from "../effects/performer.ts";
+import type { PortRecord } from "./desk.ts";
+import { type Kernel, type Running, tell } from "./kernel.ts";
+import { deliver } from "./route.ts";
+
+/** What to start, and how. */
+export interface Start {
+  readonly root: RootAddress;
+  readonly record: PortRecord;
+  readonly attempt: number;
+  /** True before the intent's unit is durable: then the id alone may not leave the process (K3). */
+  readonly early: boolean;
+  /** Called once the performance has ended, however it did. */
+  readonly onEnd?: () => void;
+}
+
+/** Starts one performance. A no-op if the intent is running, was withdrawn, or the runtime has stopped (K22). */
+export function start(kernel: Kernel, what: Start): void {
+  const { root, record, attempt, early } = what;
+  const key = intentKey(root, record.id);
+  if (kernel.stopped !== undefined || record.withdrawn || kernel.running.has(key)) return;
+  const running: Running = { attempt, abort: new AbortController(), started: true };
+  kernel.running.set(key, running);
+  perform(kernel, what, running, early ? `${key}@${kernel.journal.epoch}` : key);
+}
+
+function perform(kernel: Kernel, what: Start, running: Running, key: string): void {
+  const { root, record, attempt } = what;
+  const performance: Performance = {
+    root,
+    id: record.id,
+    key: downstreamKey(root, record.request, key),
+    attempt,
+    request: record.request,
+    signal: running.abort.signal,
+    report: (progress) => tell(kernel, { type: "progress", root, id: record.id, progress }),
+  };
+  const performer = kernel.performers[record.request.port] as unknown as Performer<PortKind>;
+  const settle = (result: PerformerResult) => finish(kernel, what, running, result);
+  try {
+    performer(performance).then(settle, (error) => settle(fault(record.request.effect, error)));
+  } catch (error) {
+    // A performer that throws at once is treated like one that rejects, but never within the crank that started it.
+    Promise.resolve().then(() => settle(fault(record.request.effect, error)));
+  }
+}
+
+/** The key stays the first attempt's, so that a target that deduplicates meets the same key again. */
+function downstreamKey(root: RootAddress, request: PortRequest, own: string): string {
+  if (request.port !== "tool.call" && request.port !== "tool.verify") return own;
+  return request.args.key === undefined ? own : intentKey(root, request.args.key);
+}
+
+function finish(kernel: Kernel, what: Start, running: Running, result: PerformerResult): void {
+  what.onEnd?.();
+  const key = intentKey(what.root, what.record.id);
+  // After a cancel's grace the entry is gone: the late result goes on as evidence (K12).
+  if (kernel.running.get(key) === running) kernel.running.delete(key);
+  if (kernel.stopped !== undefined) return;
+  deliver(kernel, what.root, { kind: "outcome", id: what.record.id, attempt: running.attempt, result });
+}
+
+/** A performer's fault: what is known depends on what a repeat would do (R3). */
+export function fault(effect: EffectClass, error: unknown): PerformerResult {
+  const message = error instanceof Error ? error.message : String(error);
+  if (effect === "idempotent") {
+    return { status: "failed", failure: failure("tool_failed", `The effect failed: ${message}`) };
+  }
+  return { status: "unknown", failure: failure("tool_outcome_unknown", `The effect broke off: ${message}`) };
+}
+
+/**
+ * Answers a machine's cancel (K11): an effect that never started ends `canceled` at once; a running one is asked to
+ * stop and its real outcome awaited; after 5 s nothing more is known.
+ */
+export function cancel(kernel: Kernel, root: RootAddress, record: PortRecord): void {
+  const key = intentKey(root, record.id);
+  const running = kernel.running.get(key);
+  const { effect } = record.request;
+  if (running === undefined || !running.started) {
+    record.withdrawn = true;
+    kernel.running.delete(key);
+    return end(kernel, root, { id: record.id, attempt: running?.attempt ?? 1, result: canceled() });
+  }
+  running.abort.abort();
+  const graceEndsAt = kernel.seams.clock.now() + limits.cancelGraceMs;
+  kernel.seams.clock.sleepUntil(graceEndsAt).then(() => {
+    if (kernel.stopped !== undefined || kernel.running.get(key) !== running) return;
+    kernel.running.delete(key);
+    const result: PerformerResult = effect === "idempotent" ? canceled() : unknownAfterCancel();
+    end(kernel, root, { id: record.id, attempt: running.attempt, result });
+  });
+}
+
+function end(
+  kernel: Kernel,
+  root: RootAddress,
+  outcome: { id: IntentId; attempt: number; result: PerformerResult },
+): void {
+  deliver(kernel, root, { kind: "outcome", ...outcome });
+}
+
+function canceled(): PerformerResult {
+  return {
+    status: "canceled",
+    failure: failure("tool_canceled", "The call was canceled before it was made"),
+  };
+}
+
+function unknownAfterCancel(): PerformerResult {
+  const seconds = limits.cancelGraceMs / 1_000;
+  return {
+    status: "unknown",
+    failure: failure(
+      "tool_outcome_unknown",
+      `The call was canceled, and did not say within ${seconds} s whether it stopped`,
+    ),
+  };
+}
+
+/** Tells performers that nobody waits for these any more (K11: idempotent effects only). */
+export function abandon(kernel: Kernel, root: RootAddress, ids: readonly IntentId[]): void {
+  for (const id of ids) {
+    const key = intentKey(root, id);
+    kernel.running.get(key)?.abort.abort();
+    kernel.running.delete(key);
+  }
+}
+
+/** Starts a re-ask behind the admission gate: at most 8 at once, so that a restart is no stampede (K19). */
+export function restart(kernel: Kernel, what: Start): void {
+  const key = intentKey(what.root, what.record.id);
+  if (kernel.stopped !== undefined || kernel.running.has(key)) return;
+  if (waitsForPeople(what.record.request.port)) return start(kernel, what);
+  const running: Running = { attempt: what.attempt, abort: new AbortController(), started: false };
+  kernel.running.set(key, running);
+  const begin = () => {
+    if (kernel.running.get(key) !== running) return admitNext(kernel);
+    kernel.reasks.active += 1;
+    const { clock } = kernel.seams;
+    clock.sleepUntil(clock.now() + kernel.seams.random() * limits.reaskJitterMs).then(() => {
+      if (kernel.stopped !== undefined || kernel.running.get(key) !== running) return leaveGate(kernel);
+      running.started = true;
+      perform(kernel, { ...what, onEnd: () => leaveGate(kernel) }, running, key);
+    });
+  };
+  if (kernel.reasks.active < limits.reasksAtOnceMax) begin();
+  else kernel.reasks.waiting.push(begin);
+}
+
+/** Timers and questions wait, they do no work: the gate is not for them. */
+function waitsForPeople(port: PortKind): boolean {
+  return port === "timer.set" || port === "question.ask";
+}
+
+function admitNext(kernel: Kernel): void {
+  kernel.reasks.waiting.shift()?.();
+}
+
+function leaveGate(kernel: Kernel): void {
+  kernel.reasks.active -= 1;
+  admitNext(kernel);
+}
+
+/** A failure that says why an intent is not asked again. */
+export function interrupted(attempts: number): Failure {
+  return failure(
+    "interrupted",
+    `The runtime stopped ${attempts} times while this was under way, so it is given up`,
+  );
+}

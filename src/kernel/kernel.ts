@@ -1,0 +1,121 @@
+/** The kernel's state, shared by its verbs: one file each for crank, dispatch, route, wake, recover, poison, replay. */
+import type { WiredMachines } from "../../actors/wiring.ts";
+import type { Entry, RootRecord } from "../../schemas/entry.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import type { Json } from "../../schemas/json.ts";
+import type { Performers, Progress } from "../effects/performer.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { StoreError } from "../journal/store.ts";
+import type { Seams } from "../seams.ts";
+import type { CrankDesk } from "./desk.ts";
+import type { LiveRoot } from "./live_root.ts";
+import type { Mail } from "./mail.ts";
+
+/** An effect that is being carried out. It belongs to the runtime, not to the root that asked (K22). */
+export interface Running {
+  readonly attempt: number;
+  readonly abort: AbortController;
+  /** False while it waits for a place among the re-asks (K19). */
+  started: boolean;
+}
+
+/** What watchers hear. `entries` only once they are durable; `progress` is provisional (K12). */
+export type KernelEvent =
+  | { readonly type: "entries"; readonly root: RootAddress; readonly entries: readonly Entry[] }
+  | {
+    readonly type: "progress";
+    readonly root: RootAddress;
+    readonly id: string;
+    readonly progress: Progress;
+  }
+  | { readonly type: "quarantined"; readonly root: RootAddress; readonly reason: string };
+
+/** What a command's sender waits for. */
+export interface ReplyWaiter {
+  readonly resolve: (reply: StoredReply) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A reply as it is stored under `reply/<principal>/<key>`. */
+export interface StoredReply {
+  readonly status: "ok" | "failed";
+  readonly value: Json;
+  readonly root: RootAddress;
+  readonly seq: number;
+}
+
+/** A command between its call and its durable unit. */
+export interface PendingCommand {
+  readonly hash: string;
+  readonly root: RootAddress;
+  readonly accepted: Promise<void>;
+}
+
+/** Told of every entry of a root in order, as it is written: how the conversation is kept. */
+export interface EntryObserver {
+  observe(root: RootAddress, entries: readonly Entry[]): void;
+  forget(root: RootAddress): void;
+}
+
+/** Everything that the kernel's verbs share. */
+export interface Kernel {
+  readonly seams: Seams;
+  readonly journal: Journal;
+  readonly desk: CrankDesk;
+  readonly machines: WiredMachines;
+  /** Hash of the code of actors and schemas (K21). */
+  readonly code: string;
+  /** Everything waits for the disk, not only what could hurt. */
+  readonly strict: boolean;
+  readonly performers: Performers;
+  readonly observer: EntryObserver;
+  /** Loads a sealed catalog before a machine may look it up. */
+  readonly loadCatalog: (hash: string) => Promise<void>;
+  readonly roots: Map<RootAddress, LiveRoot>;
+  readonly records: Map<RootAddress, RootRecord>;
+  /** Mail of roots that are being woken or rebuilt. */
+  readonly parked: Map<RootAddress, Mail[]>;
+  readonly waking: Set<RootAddress>;
+  /** Roots whose open intents this runtime has taken over: born here, or recovered. */
+  readonly recovered: Set<RootAddress>;
+  readonly running: Map<string, Running>;
+  /** Inbox rows that are in a mailbox or in an undurable unit (K13). */
+  readonly claimed: Set<string>;
+  readonly replyWaiters: Map<string, ReplyWaiter[]>;
+  /** Rejects the creation of a root whose first crank fails. */
+  readonly births: Map<RootAddress, (error: unknown) => void>;
+  readonly pendingCommands: Map<string, PendingCommand>;
+  readonly watchers: Set<(event: KernelEvent) => void>;
+  readonly ready: LiveRoot[];
+  /** Chooses who runs next among `count` ready roots; the first in production, by seed in simulation. */
+  readonly pick: (count: number) => number;
+  readonly reasks: { active: number; readonly waiting: (() => void)[] };
+  /** Address of the supervisor of all roots, or undefined while there is none. */
+  supervisor: RootAddress | undefined;
+  pumping: boolean;
+  /** No crank runs before recovery has looked at every open intent (R6). */
+  paused: boolean;
+  stopped: StoreError | "stopped" | undefined;
+}
+
+/** Why the kernel refuses a request: a stable code and one line. Nothing was written. */
+export class KernelError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.name = "KernelError";
+    this.code = code;
+  }
+}
+
+/** Tells all watchers. A watcher that throws is dropped: it must not break a crank. */
+export function tell(kernel: Kernel, event: KernelEvent): void {
+  for (const watcher of kernel.watchers) {
+    try {
+      watcher(event);
+    } catch (error) {
+      kernel.watchers.delete(watcher);
+      kernel.seams.log({ level: "error", event: "watcher_failed", detail: { message: String(error) } });
+    }
+  }
+}

@@ -1,0 +1,135 @@
+/** What happens to a message that breaks a machine, and to a root that cannot go on (K23). */
+import { type Failure, failure } from "../../schemas/failure.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import type { Json } from "../../schemas/json.ts";
+import { throughJson } from "../canonical.ts";
+import { keys } from "../journal/keys.ts";
+import { type Kernel, KernelError, type StoredReply, tell } from "./kernel.ts";
+import type { LiveRoot } from "./live_root.ts";
+import type { InputMail, Mail, OutcomeMail } from "./mail.ts";
+import { claimOf, makeReady } from "./route.ts";
+import { bringUp } from "./wake.ts";
+import { settleReply } from "./command.ts";
+import { type NoteExtra, writeNote } from "./write.ts";
+import { report } from "./supervise.ts";
+
+/**
+ * The crank failed: its unit is discarded, the root is rebuilt from what was written, and the message is set aside.
+ * Mailbox and running effects are kept.
+ */
+export function poison(kernel: Kernel, root: LiveRoot, mail: Mail, why: Failure): void {
+  kernel.seams.log({
+    level: "error",
+    event: "crank_failed",
+    detail: { root: root.address, message: why.message },
+  });
+  if (mail.kind === "created") return refuseBirth(kernel, root, why);
+  if (mail.kind === "outcome" && mail.poisoned === true) {
+    return quarantine(kernel, root.address, `It failed on an outcome twice: ${why.message}`);
+  }
+  root.held = true;
+  kernel.roots.delete(root.address);
+  kernel.waking.add(root.address);
+  kernel.parked.set(root.address, [...root.mailbox, ...(kernel.parked.get(root.address) ?? [])]);
+  root.mailbox.length = 0;
+  rebuild(kernel, root, mail, why).catch((error) => {
+    kernel.waking.delete(root.address);
+    if (kernel.stopped === undefined) {
+      quarantine(kernel, root.address, String(error instanceof Error ? error.message : error));
+    }
+  });
+}
+
+async function rebuild(
+  kernel: Kernel,
+  broken: LiveRoot,
+  mail: InputMail | OutcomeMail,
+  why: Failure,
+): Promise<void> {
+  await kernel.journal.writer.idle(); // Its earlier units must be durable before they can be read back.
+  const root = await bringUp(kernel, broken.address);
+  kernel.waking.delete(broken.address);
+  if (root === undefined || kernel.stopped !== undefined) return;
+  kernel.roots.set(root.address, root);
+  if (mail.kind === "input") setAside(kernel, root, mail, why);
+  else root.mailbox.push(asFailed(root, mail, why));
+  root.mailbox.push(...(kernel.parked.get(root.address) ?? []));
+  kernel.parked.delete(root.address);
+  root.held = kernel.supervisor !== undefined && kernel.supervisor !== root.address;
+  if (root.held) report(kernel, root.address, why);
+  else makeReady(kernel, root);
+}
+
+/** The input stays in the journal as a note, which replay skips; its sender gets an error reply. */
+function setAside(kernel: Kernel, root: LiveRoot, mail: InputMail, why: Failure): void {
+  const { command } = mail.body;
+  const reply: StoredReply = {
+    status: "failed",
+    value: { failure: why },
+    root: root.address,
+    seq: root.seq + 1,
+  };
+  const key = command === undefined ? undefined : keys.reply(command.principal, command.key);
+  const extra: NoteExtra = {
+    drafts: command === undefined ? [] : [{
+      kind: "reply",
+      type: "failed",
+      body: { command: { ...command }, status: "failed", value: reply.value },
+    }],
+    sets: [
+      ...(mail.commandRow === undefined ? [] : [mail.commandRow]),
+      ...(key === undefined ? [] : [{ key, value: reply }]),
+    ],
+    deletes: mail.inbox === undefined ? [] : [mail.inbox],
+    onDurable: () => {
+      if (mail.inbox !== undefined) kernel.claimed.delete(claimOf(mail.inbox));
+      mail.onAccepted?.();
+      if (key !== undefined) settleReply(kernel, key, reply);
+    },
+  };
+  writeNote(
+    kernel,
+    root,
+    "poisoned",
+    throughJson({ input: mail.body, failure: why }) as unknown as Json,
+    extra,
+  );
+}
+
+/** The outcome comes again as a failed one, with the original as evidence. What may have happened stays unknown (R3). */
+function asFailed(root: LiveRoot, mail: OutcomeMail, why: Failure): OutcomeMail {
+  const effect = root.ports.get(mail.id)?.request.effect ?? "non_idempotent";
+  const evidence = JSON.stringify(mail.result).slice(0, 500);
+  const told = failure(
+    why.code === "too_large" ? "too_large" : "poisoned",
+    `The outcome could not be handled (${why.message}); it was: ${evidence}`,
+  );
+  const status = effect === "idempotent" ? "failed" : "unknown";
+  return { ...mail, result: { status, failure: told }, poisoned: true };
+}
+
+function refuseBirth(kernel: Kernel, root: LiveRoot, why: Failure): void {
+  kernel.roots.delete(root.address);
+  kernel.records.delete(root.address);
+  kernel.births.get(root.address)?.(new KernelError(why.code, why.message));
+  kernel.births.delete(root.address);
+}
+
+/** Takes a root out of service until an operator looks at it. Nothing is performed for it, nothing appended (K20). */
+export function quarantine(kernel: Kernel, address: RootAddress, reason: string): void {
+  const root = kernel.roots.get(address);
+  kernel.roots.delete(address);
+  if (root !== undefined) {
+    root.held = true;
+    root.mailbox.length = 0;
+  }
+  kernel.parked.delete(address);
+  const record = kernel.records.get(address);
+  if (record === undefined) return;
+  const quarantined = { ...record, status: "quarantined" as const, reason: reason.slice(0, 2_000) };
+  kernel.records.set(address, quarantined);
+  kernel.journal.writer.push({ root: address, entries: [], record: quarantined, sets: [], deletes: [] });
+  kernel.journal.writer.urge();
+  kernel.seams.log({ level: "error", event: "root_quarantined", detail: { root: address, reason } });
+  tell(kernel, { type: "quarantined", root: address, reason });
+}

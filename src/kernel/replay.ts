@@ -1,0 +1,136 @@
+/** Replays a stream: machines are fed the journal, nothing is performed, every ask is compared (design.md section 1). */
+import { wireMachines } from "../../actors/wiring.ts";
+import type { CreatedBody, Entry } from "../../schemas/entry.ts";
+import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
+import { canonicalJson } from "../canonical.ts";
+import type { Seams } from "../seams.ts";
+import { CrankDesk } from "./desk.ts";
+import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank } from "./feed.ts";
+import { LiveRoot } from "./live_root.ts";
+import { loadCatalogIn } from "./wake.ts";
+
+/** What a replay found. */
+export interface ReplayReport {
+  readonly address: RootAddress;
+  readonly entries: number;
+  readonly cranks: number;
+  /** Entries that only their own release can replay: other code wrote them (K21). */
+  readonly skipped: number;
+  readonly intents: number;
+  /** State hashes compared. */
+  readonly states: number;
+  readonly divergence: Divergence | undefined;
+}
+
+/** Options of {@linkcode replay}. */
+export interface ReplayOptions {
+  readonly address: RootAddress;
+  readonly pages: AsyncIterable<readonly Entry[]>;
+  readonly code: string;
+  readonly digest: Seams["digest"];
+  readonly loadCatalog: (hash: string) => Promise<void>;
+  /** Replays stretches of other code too: they may diverge where that code decided otherwise. */
+  readonly anyCode?: boolean;
+  /** Computes the state hash after every crank, so that two machines can be compared crank by crank. */
+  readonly strict?: boolean;
+}
+
+/** Replays one stream to its end or its first divergence. */
+export async function replay(options: ReplayOptions): Promise<ReplayReport> {
+  return await new Replay(options).run();
+}
+
+class Replay {
+  readonly #options: ReplayOptions;
+  readonly #root: LiveRoot;
+  #entries = 0;
+  #cranks = 0;
+  #intents = 0;
+  #states = 0;
+  #skipped = 0;
+  #isForeign = false;
+  #divergence: Divergence | undefined;
+  /** State hashes under way: compared in order, so that the first divergence is named. */
+  #hashes: { readonly crank: RecordedCrank; readonly hash: Promise<string> }[] = [];
+
+  constructor(options: ReplayOptions) {
+    this.#options = options;
+    const kind = rootKindOf(options.address);
+    if (kind === undefined) {
+      throw new Error(`Cannot replay "${options.address}": this release has no such kind of root`);
+    }
+    const desk = new CrankDesk();
+    this.#root = new LiveRoot(options.address, kind, wireMachines(desk)[kind], desk);
+  }
+
+  async run(): Promise<ReplayReport> {
+    const reader = new CrankReader();
+    for await (const page of this.#options.pages) {
+      for (const entry of page) {
+        this.#entries += 1;
+        if (entry.kind === "input" || entry.kind === "outcome") await loadCatalogIn(this.#options, entry);
+        const crank = reader.take(entry);
+        if (crank !== undefined && !this.#take(crank)) return await this.#report();
+      }
+      if (!await this.#compareStates()) return await this.#report();
+    }
+    const last = reader.rest();
+    if (last !== undefined) this.#take(last);
+    return await this.#report();
+  }
+
+  #take(crank: RecordedCrank): boolean {
+    const { first, rest } = crank;
+    if (first.kind === "created" || first.kind === "checkpoint") {
+      const code = (first.body as unknown as CreatedBody).code;
+      this.#isForeign = code !== this.#options.code && this.#options.anyCode !== true;
+    }
+    if (this.#isForeign) {
+      this.#skipped += 1 + rest.length;
+      return true;
+    }
+    this.#cranks += 1;
+    this.#divergence = first.kind === "checkpoint"
+      ? feedCheckpoint(this.#root, first)
+      : feed(this.#root, crank);
+    if (this.#divergence !== undefined) return false;
+    for (const entry of rest) if (entry.kind === "intent") this.#intents += 1;
+    if (first.state !== undefined || this.#options.strict === true) this.#hash(crank);
+    return true;
+  }
+
+  #hash(crank: RecordedCrank): void {
+    const bytes = new TextEncoder().encode(canonicalJson(this.#root.persisted()));
+    this.#hashes.push({ crank, hash: this.#options.digest(bytes) });
+  }
+
+  async #compareStates(): Promise<boolean> {
+    for (const { crank, hash } of this.#hashes.splice(0)) {
+      const got = await hash;
+      const expected = crank.first.state;
+      if (expected === undefined) continue;
+      this.#states += 1;
+      if (expected === got) continue;
+      const { seq } = crank.first;
+      const what = "the state after this entry is the recorded one";
+      if (this.#divergence === undefined || seq < this.#divergence.seq) {
+        this.#divergence = { address: this.#options.address, seq, what, expected, got };
+      }
+      return false;
+    }
+    return true;
+  }
+
+  async #report(): Promise<ReplayReport> {
+    await this.#compareStates();
+    return {
+      address: this.#options.address,
+      entries: this.#entries,
+      cranks: this.#cranks,
+      skipped: this.#skipped,
+      intents: this.#intents,
+      states: this.#states,
+      divergence: this.#divergence,
+    };
+  }
+}

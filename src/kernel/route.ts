@@ -1,0 +1,73 @@
+/** Brings mail to roots: awake ones at once, sleeping ones after they are woken; keeps the mailbox's bound (K13, K15). */
+import type { InputBody } from "../../schemas/entry.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import { limits } from "../../schemas/limits.ts";
+import { throughJson } from "../canonical.ts";
+import type { StoreKey } from "../journal/store.ts";
+import type { LiveRoot } from "./live_root.ts";
+import { type Kernel, KernelError } from "./kernel.ts";
+import type { Mail } from "./mail.ts";
+import { schedule } from "./pump.ts";
+import { wake } from "./wake.ts";
+
+/** Puts mail into a root's mailbox, waking the root if it sleeps. */
+export function deliver(kernel: Kernel, address: RootAddress, mail: Mail): void {
+  if (kernel.stopped !== undefined) return;
+  const root = kernel.roots.get(address);
+  if (root !== undefined) {
+    root.mailbox.push(mail);
+    makeReady(kernel, root);
+    return;
+  }
+  const parked = kernel.parked.get(address);
+  if (parked === undefined) kernel.parked.set(address, [mail]);
+  else parked.push(mail);
+  wake(kernel, address);
+}
+
+/** Puts a client's message into a mailbox. Throws `mailbox_full`: only inputs are bounded, never outcomes (K15). */
+export function offer(kernel: Kernel, address: RootAddress, mail: Mail): void {
+  const waiting = kernel.roots.get(address)?.mailbox ?? kernel.parked.get(address) ?? [];
+  if (waiting.length >= limits.mailboxMessagesMax) {
+    throw new KernelError(
+      "mailbox_full",
+      `"${address}" has ${waiting.length} messages waiting: try again later`,
+    );
+  }
+  deliver(kernel, address, mail);
+}
+
+/** Marks a root as ready to run, once. */
+export function makeReady(kernel: Kernel, root: LiveRoot): void {
+  if (root.mailbox.length === 0 || root.held || root.isReady) return;
+  root.isReady = true;
+  kernel.ready.push(root);
+  schedule(kernel);
+}
+
+/** One message on its way between two roots, as its inbox row says. */
+export interface Letter {
+  readonly key: StoreKey;
+  readonly to: RootAddress;
+  readonly from: RootAddress;
+  readonly message: InputBody["message"];
+}
+
+/** Names an inbox row in the set of claimed rows. */
+export function claimOf(key: StoreKey): string {
+  return JSON.stringify(key);
+}
+
+/** Brings a durable message to its receiver. A row that is claimed already is on its way (K13). */
+export async function bring(kernel: Kernel, letter: Letter): Promise<void> {
+  const claim = claimOf(letter.key);
+  if (kernel.claimed.has(claim)) return;
+  kernel.claimed.add(claim);
+  const message = throughJson(letter.message);
+  // A machine may look a catalog up only after it was loaded; the letter is the first that names it.
+  const catalog = message["catalog"] as { readonly hash?: string } | undefined;
+  if (message.type === "catalog.issued" && catalog?.hash !== undefined) {
+    await kernel.loadCatalog(catalog.hash);
+  }
+  deliver(kernel, letter.to, { kind: "input", body: { message, sender: letter.from }, inbox: letter.key });
+}

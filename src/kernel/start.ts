@@ -1,0 +1,45 @@
+/** Makes the kernel's state from its parts. */
+import { type WiredMachines, wireMachines } from "../../actors/wiring.ts";
+import type { RootRecord } from "../../schemas/entry.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import { CrankDesk } from "./desk.ts";
+import type { Kernel } from "./kernel.ts";
+
+/** What a kernel is made from. */
+export type KernelParts =
+  & Pick<
+    Kernel,
+    "seams" | "journal" | "code" | "strict" | "performers" | "observer" | "loadCatalog" | "pick"
+  >
+  & {
+    /** Wires the machines; tests of faults give machines that fail. */
+    readonly wire?: ((desk: CrankDesk) => WiredMachines) | undefined;
+  };
+
+/** Makes a kernel at rest: nothing runs before {@linkcode recover} has looked at the store. */
+export function createKernel(parts: KernelParts): Kernel {
+  const desk = new CrankDesk();
+  const { wire = wireMachines, ...rest } = parts;
+  return {
+    ...rest,
+    desk,
+    machines: wire(desk),
+    roots: new Map(),
+    records: new Map<RootAddress, RootRecord>(),
+    parked: new Map(),
+    waking: new Set(),
+    recovered: new Set(),
+    running: new Map(),
+    claimed: new Set(),
+    replyWaiters: new Map(),
+    births: new Map(),
+    pendingCommands: new Map(),
+    watchers: new Set(),
+    ready: [],
+    reasks: { active: 0, waiting: [] },
+    supervisor: undefined,
+    pumping: false,
+    paused: true,
+    stopped: undefined,
+  };
+}

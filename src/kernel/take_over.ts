@@ -1,0 +1,65 @@
+/** Takes over a root's open intents after a restart, by the table of kernel.md: ask again, verify, or say unknown. */
+import { failure } from "../../schemas/failure.ts";
+import { comparePositions, intentKey } from "../../schemas/ids.ts";
+import { limits } from "../../schemas/limits.ts";
+import type { PerformerResult } from "../effects/performer.ts";
+import type { PortRecord } from "./desk.ts";
+import { interrupted, restart } from "./dispatch.ts";
+import type { Kernel } from "./kernel.ts";
+import type { LiveRoot } from "./live_root.ts";
+import { writeNote } from "./write.ts";
+
+/** Decides on every open intent of a root that this runtime did not start itself, in the order of positions (R6). */
+export function takeOver(kernel: Kernel, root: LiveRoot): void {
+  if (kernel.recovered.has(root.address)) return;
+  kernel.recovered.add(root.address);
+  const open = [...root.ports.values()].sort((left, right) => comparePositions(left.id, right.id));
+  for (const port of open) {
+    if (!kernel.running.has(intentKey(root.address, port.id))) decide(kernel, root, port);
+  }
+}
+
+function decide(kernel: Kernel, root: LiveRoot, port: PortRecord): void {
+  const { effect, mechanism } = port.request;
+  if (port.cancelAsked) return conclude(root, port, effect === "idempotent" ? canceled() : unknown());
+  if (effect === "non_idempotent") return conclude(root, port, unknown());
+  if (effect === "conditional" && mechanism !== "key") return conclude(root, port, unknown());
+  askAgain(kernel, root, port);
+}
+
+/** The next attempt of the same intent, under the same key; counted in the journal (K7). */
+function askAgain(kernel: Kernel, root: LiveRoot, port: PortRecord): void {
+  const { request, id } = port;
+  // A timer or a question that goes on waiting is no new attempt at anything.
+  const isWaiting = request.port === "timer.set" || request.port === "question.ask";
+  const attempt = (root.attempts.get(id) ?? 1) + (isWaiting ? 0 : 1);
+  const most = request.effect === "conditional"
+    ? limits.attemptsConditionalMax
+    : limits.attemptsIdempotentMax;
+  if (attempt > most) {
+    const why = interrupted(attempt - 1);
+    const result: PerformerResult = request.effect === "idempotent"
+      ? { status: "failed", failure: why }
+      : { status: "unknown", failure: why };
+    return conclude(root, port, result);
+  }
+  if (isWaiting) return restart(kernel, { root: root.address, record: port, attempt, early: false });
+  root.attempts.set(id, attempt);
+  writeNote(kernel, root, "attempt", { id, attempt }, {
+    onDurable: () => restart(kernel, { root: root.address, record: port, attempt, early: false }),
+  });
+}
+
+/** Recovery's word on an intent is an ordinary message, before anything that waits (R6). */
+function conclude(root: LiveRoot, port: PortRecord, result: PerformerResult): void {
+  root.mailbox.push({ kind: "outcome", id: port.id, attempt: root.attempts.get(port.id) ?? 1, result });
+}
+
+function unknown(): PerformerResult {
+  const message = "The runtime stopped while this call was under way, so its outcome is unknown";
+  return { status: "unknown", failure: failure("tool_outcome_unknown", message) };
+}
+
+function canceled(): PerformerResult {
+  return { status: "canceled", failure: failure("tool_canceled", "The call was canceled") };
+}

@@ -1,0 +1,35 @@
+/** Moves a root to this release's code: only at rest, and with a checkpoint that later replays start from (K21). */
+import { StoreError } from "../journal/store.ts";
+import type { Kernel } from "./kernel.ts";
+import type { LiveRoot } from "./live_root.ts";
+import { writeNote } from "./write.ts";
+import type { Json } from "../../schemas/json.ts";
+
+/**
+ * Writes the checkpoint by which a root goes on under this code. Throws if an effect that could hurt is open: such a
+ * root can only be finished by the release that began it.
+ */
+export function moveToThisCode(kernel: Kernel, root: LiveRoot, from: string): void {
+  const harmful = [...root.ports.values()].find((port) => port.request.effect !== "idempotent");
+  if (harmful !== undefined) {
+    throw new StoreError(
+      "journal_corrupt",
+      `"${root.address}" was left by other code (${
+        from.slice(0, 19)
+      }) while ${harmful.request.port} ${harmful.id} ` +
+        "was open: start the release that wrote it once, so that it can settle",
+    );
+  }
+  const body = {
+    machine: root.kind,
+    code: kernel.code,
+    state: root.persisted(),
+    open: [...root.ports.keys()],
+  };
+  writeCheckpoint(kernel, root, body as unknown as Json);
+  kernel.seams.log({ level: "info", event: "root_moved_to_new_code", detail: { root: root.address, from } });
+}
+
+function writeCheckpoint(kernel: Kernel, root: LiveRoot, body: Json): void {
+  writeNote(kernel, root, kernel.code, body, { kind: "checkpoint" });
+}

@@ -1,0 +1,189 @@
+/** Wakes a sleeping root: snapshot, tail, checks, then the open intents (K20, K22). */
+import type { CheckpointBody, CreatedBody, Entry } from "../../schemas/entry.ts";
+import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
+import { StoreError } from "../journal/store.ts";
+import { CrankReader, type Divergence, feed, feedCheckpoint } from "./feed.ts";
+import type { Kernel } from "./kernel.ts";
+import { LiveRoot } from "./live_root.ts";
+import { quarantine } from "./poison.ts";
+import { makeReady } from "./route.ts";
+import { takeOver } from "./take_over.ts";
+import { moveToThisCode } from "./upgrade.ts";
+
+/** Wakes a root unless it is being woken. Its mail waits in `parked`. */
+export function wake(kernel: Kernel, address: RootAddress): void {
+  if (kernel.waking.has(address) || kernel.roots.has(address)) return;
+  kernel.waking.add(address);
+  bringUp(kernel, address).then(
+    (root) => {
+      kernel.waking.delete(address);
+      if (root !== undefined) settleIn(kernel, root);
+    },
+    (error) => {
+      kernel.waking.delete(address);
+      failToWake(kernel, address, error);
+    },
+  );
+}
+
+/** A root that was woken takes its parked mail. */
+function settleIn(kernel: Kernel, root: LiveRoot): void {
+  if (kernel.stopped !== undefined) return;
+  kernel.roots.set(root.address, root);
+  takeOver(kernel, root);
+  root.mailbox.push(...(kernel.parked.get(root.address) ?? []));
+  kernel.parked.delete(root.address);
+  makeReady(kernel, root);
+}
+
+function failToWake(kernel: Kernel, address: RootAddress, error: unknown): void {
+  if (kernel.stopped !== undefined) return;
+  const reason = error instanceof Error ? error.message : String(error);
+  quarantine(kernel, address, reason);
+}
+
+/** Brings a root to where its stream ends. Undefined if there is no such root, or it is quarantined. */
+export async function bringUp(kernel: Kernel, address: RootAddress): Promise<LiveRoot | undefined> {
+  const record = kernel.records.get(address);
+  const kind = rootKindOf(address);
+  if (record === undefined || kind === undefined || record.status === "quarantined") {
+    dropMail(kernel, address);
+    return undefined;
+  }
+  const fresh = () => new LiveRoot(address, kind, kernel.machines[kind], kernel.desk);
+  const { root, code } = await load(kernel, fresh);
+  root.snapshotSeq = root.seq;
+  root.hasOpenRow = [...root.ports.values()].some((port) => port.request.port !== "timer.set");
+  // The observer may have heard of entries already; a woken root's conversation is read from the journal on demand.
+  if (code !== kernel.code) moveToThisCode(kernel, root, code);
+  return root;
+}
+
+function dropMail(kernel: Kernel, address: RootAddress): void {
+  const lost = kernel.parked.get(address)?.length ?? 0;
+  kernel.parked.delete(address);
+  if (lost > 0) {
+    kernel.seams.log({
+      level: "warning",
+      event: "mail_undeliverable",
+      detail: { root: address, messages: lost },
+    });
+  }
+}
+
+interface Loaded {
+  readonly root: LiveRoot;
+  /** Code that wrote the stretch which the root was rebuilt from. */
+  readonly code: string;
+}
+
+/** From the snapshot if it fits, otherwise from the last checkpoint or the beginning: the stream is the truth (K20). */
+async function load(kernel: Kernel, fresh: () => LiveRoot): Promise<Loaded> {
+  const { address } = fresh();
+  const snapshot = await kernel.journal.readSnapshot(address);
+  if (snapshot !== undefined) {
+    const root = fresh();
+    await loadCatalogs(kernel, snapshot.text);
+    const record = root.restore(JSON.parse(snapshot.text));
+    root.seq = snapshot.seq;
+    for (const [id, attempt] of Object.entries(snapshot.attempts ?? {})) root.attempts.set(id, attempt);
+    if (record.fault === undefined && hasShape(root, snapshot)) {
+      await feedTail(kernel, root, snapshot.seq + 1);
+      return { root, code: snapshot.code };
+    }
+    kernel.seams.log({
+      level: "warning",
+      event: "snapshot_unfit",
+      detail: { root: address, seq: snapshot.seq },
+    });
+  }
+  return await loadFromStream(kernel, fresh());
+}
+
+function hasShape(
+  root: LiveRoot,
+  stored: { readonly status: string; readonly children: number; readonly open: readonly string[] },
+): boolean {
+  const shape = root.shape();
+  return shape.status === stored.status && shape.children === stored.children &&
+    [...shape.open].sort().join() === [...stored.open].sort().join();
+}
+
+async function loadFromStream(kernel: Kernel, root: LiveRoot): Promise<Loaded> {
+  const entries: Entry[] = [];
+  for await (const page of kernel.journal.readPages(root.address)) entries.push(...page);
+  const last = entries.findLastIndex((entry) => entry.kind === "checkpoint");
+  const checkpoint = entries[last];
+  const start = checkpoint === undefined ? entries : entries.slice(last + 1);
+  const code = codeOf(checkpoint ?? entries[0]);
+  if (checkpoint !== undefined) {
+    await loadCatalogs(kernel, JSON.stringify(checkpoint.body));
+    refuse(root, feedCheckpoint(root, checkpoint));
+  }
+  await feedEntries(kernel, root, start);
+  return { root, code };
+}
+
+function codeOf(entry: Entry | undefined): string {
+  return (entry?.body as unknown as CreatedBody | CheckpointBody | undefined)?.code ?? "";
+}
+
+async function feedTail(kernel: Kernel, root: LiveRoot, fromSeq: number): Promise<void> {
+  const entries: Entry[] = [];
+  for await (const page of kernel.journal.readPages(root.address, fromSeq)) entries.push(...page);
+  await feedEntries(kernel, root, entries);
+}
+
+async function feedEntries(kernel: Kernel, root: LiveRoot, entries: readonly Entry[]): Promise<void> {
+  const cranks = new CrankReader();
+  for (const entry of entries) {
+    await loadCatalogIn(kernel, entry);
+    const crank = cranks.take(entry);
+    if (crank !== undefined) refuse(root, feed(root, crank));
+  }
+  const last = cranks.rest();
+  if (last !== undefined) refuse(root, feed(root, last));
+  const head = await kernel.journal.readHead(root.address);
+  if (head.seq !== root.seq) {
+    throw new StoreError(
+      "journal_corrupt",
+      `"${root.address}" ends at ${root.seq}, but its head says ${head.seq}`,
+    );
+  }
+}
+
+/** Any divergence in recovery quarantines the root: nothing is performed, nothing appended (K20). */
+function refuse(root: LiveRoot, divergence: Divergence | undefined): void {
+  if (divergence === undefined) return;
+  const { seq, what, expected, got } = divergence;
+  throw new StoreError(
+    "journal_corrupt",
+    `"${root.address}" does not replay at ${seq}: ${what}; recorded ${short(expected)}, got ${short(got)}`,
+  );
+}
+
+function short(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+/** Loads the catalogs that a recorded message names, before a machine looks them up. */
+export async function loadCatalogIn(kernel: Pick<Kernel, "loadCatalog">, entry: Entry): Promise<void> {
+  const hash = catalogHashIn(entry);
+  if (hash !== undefined) await kernel.loadCatalog(hash);
+}
+
+/** The catalog that an entry is the first to name in its stream, if it is one of those. */
+export function catalogHashIn(entry: Entry): string | undefined {
+  const body = entry.body as
+    | { readonly message?: { readonly catalog?: { readonly hash?: string } } }
+    | undefined;
+  if (entry.kind === "input" && entry.type === "catalog.issued") return body?.message?.catalog?.hash;
+  const value = (entry.body as { readonly value?: { readonly hash?: string } } | undefined)?.value;
+  return entry.kind === "outcome" && entry.type === "catalog.seal" ? value?.hash : undefined;
+}
+
+/** Loads every catalog that a persisted state may name: a superset, since only hashes of real catalogs are found. */
+async function loadCatalogs(kernel: Kernel, text: string): Promise<void> {
+  for (const hash of new Set(text.match(/sha256:[0-9a-f]{64}/g) ?? [])) await kernel.loadCatalog(hash);
+}

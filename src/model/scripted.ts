@@ -1,0 +1,77 @@
+/** The scripted provider: prepared answers instead of a model (AR-31..33). */
+import { ModelCapabilities, type ModelEvent, type ModelRequest } from "../../schemas/model.ts";
+import type { Script, ScriptedAnswer } from "../../schemas/script.ts";
+import { throughJson } from "../canonical.ts";
+import { ModelError, type ModelProvider } from "./provider.ts";
+
+/** What the scripted provider can do unless the script says otherwise (AR-32). */
+export const scriptedCapabilities: ModelCapabilities = {
+  toolCalling: true,
+  strictToolSchema: true,
+  parallelToolCalls: false,
+  streaming: false,
+  responseContinuation: false,
+  maxContextTokens: 64_000,
+};
+
+/**
+ * Makes a provider that plays `script`.
+ *
+ * It keeps no state: which answer comes is read off the request, from the number of answers that are in its
+ * conversation already. So a crash, a replay and a fork get the answer that they got before. An `error` answer adds
+ * nothing to the conversation and therefore comes again each time its place is reached.
+ */
+export function createScriptedProvider(script: Script): ModelProvider {
+  const declared = throughJson(script.capabilities);
+  const capabilities = ModelCapabilities.parse({ ...scriptedCapabilities, ...declared });
+  return {
+    name: "scripted",
+    capabilities,
+    async *generate(request, signal) {
+      const number = request.messages.filter((message) => message.role === "assistant").length + 1;
+      for (const event of eventsOf(answerOf(script, number, request), number, capabilities.streaming)) {
+        signal.throwIfAborted();
+        yield event;
+      }
+    },
+  };
+}
+
+/** The answer of this number, counted from 1. */
+function answerOf(script: Script, number: number, request: ModelRequest): ScriptedAnswer {
+  const answer = script.answers[number - 1];
+  if (answer === undefined) {
+    const message = `The script has ${script.answers.length} answers and is used up: add an answer ${number}`;
+    throw new ModelError("script_exhausted", message);
+  }
+  const last = request.messages.at(-1)?.text ?? "";
+  if (answer.expect !== undefined && !last.includes(answer.expect)) {
+    const message = `The script's answer ${number} expects ${
+      JSON.stringify(answer.expect)
+    } in the last message`;
+    throw new ModelError("script_mismatch", message);
+  }
+  if (answer.error !== undefined) {
+    throw new ModelError("model_failed", answer.error.message, { retryable: answer.error.retryable });
+  }
+  return answer;
+}
+
+function eventsOf(answer: ScriptedAnswer, number: number, isStreaming: boolean): readonly ModelEvent[] {
+  const pieces = isStreaming ? (answer.text ?? "").split(/(?<=\s)(?=\S)/) : [answer.text ?? ""];
+  const texts = pieces.filter((text) => text !== "").map((text): ModelEvent => ({
+    type: "text_delta",
+    text,
+  }));
+  const calls = (answer.calls ?? []).map((call, index): ModelEvent => ({
+    type: "tool_call_done",
+    callId: call.id ?? `call_${number}_${index + 1}`,
+    name: call.tool,
+    // Text that is no JSON object goes on as a string: the collector reads it as it reads any model's.
+    arguments: call.arguments_text ?? call.arguments ?? {},
+  }));
+  const usage: readonly ModelEvent[] = answer.usage === undefined
+    ? []
+    : [{ type: "usage", usage: answer.usage }];
+  return [...texts, ...calls, ...usage, { type: "done", finishReason: answer.finish_reason ?? "stop" }];
+}

@@ -1,0 +1,292 @@
+/** Composition root of a runtime that owns its store: opens, recovers, runs, and stops it. */
+import { catalogOf } from "../actors/library.ts";
+import type { AgentDefinition } from "../schemas/agent.ts";
+import type { CatalogSource } from "../schemas/catalog.ts";
+import type { HostPolicy } from "../schemas/config.ts";
+import type { RootRecord } from "../schemas/entry.ts";
+import type { RootAddress } from "../schemas/ids.ts";
+import type { Json } from "../schemas/json.ts";
+import { limits } from "../schemas/limits.ts";
+import { rootMessages, type SessionMessage, type TurnOutcome } from "../schemas/message.ts";
+import type { Failure } from "../schemas/failure.ts";
+import { localOperator, type Principal } from "../schemas/principal.ts";
+import { createCatalogSeal, loadCatalog } from "./effects/catalog_seal.ts";
+import { Conversations } from "./effects/conversation.ts";
+import type { Performers } from "./effects/performer.ts";
+import { QuestionDesk } from "./effects/question_ask.ts";
+import { createTimerSet } from "./effects/timer_set.ts";
+import { type Journal, openJournal } from "./journal/journal.ts";
+import type { Store, StoreError } from "./journal/store.ts";
+import { type Acknowledgements, submit } from "./kernel/command.ts";
+import { create } from "./kernel/create.ts";
+import { type Kernel, KernelError, type KernelEvent, type StoredReply } from "./kernel/kernel.ts";
+import { passivateIdle } from "./kernel/passivate.ts";
+import { recover, type Recovery } from "./kernel/recover.ts";
+import { createKernel, type KernelParts } from "./kernel/start.ts";
+import { createChildStart, createChildStop } from "./kernel/supervise.ts";
+import { machineCode } from "./machine_code.ts";
+import type { Seams } from "./seams.ts";
+
+/** The performers that depend on what a host offers: models and tools. */
+export type HostPerformers = Pick<Performers, "model.generate" | "tool.call" | "tool.verify">;
+
+/** What a host's performers may use of the runtime that they serve. */
+export interface HostServices {
+  readonly conversations: Conversations;
+  readonly journal: Journal;
+  readonly catalogOf: typeof catalogOf;
+  readonly seams: Seams;
+}
+
+/** Options of {@linkcode startRuntime}. */
+export interface RuntimeOptions {
+  readonly store: Store;
+  readonly seams: Seams;
+  readonly performers: (services: HostServices) => HostPerformers;
+  /** Everything waits for the disk. Default false: only what could hurt does (K9). */
+  readonly strict?: boolean;
+  /** True while somebody can answer questions; if not, every question is a denial. */
+  readonly hasAnswerer?: () => boolean;
+  /** Called once if the runtime can never write again: its store was taken over, or is broken. */
+  readonly onFatal?: (error: StoreError) => void;
+  /** Chooses among ready roots; the first by default. */
+  readonly pick?: (count: number) => number;
+  /** Hash of the machines' code; tests of upgrades give another. */
+  readonly code?: string;
+  /** Wires the machines; tests of faults give machines that fail. */
+  readonly wire?: KernelParts["wire"];
+  /** Roots kept awake when idle. Default 1,000. */
+  readonly awakeMax?: number;
+}
+
+/** A session to be made. */
+export interface SessionDraft {
+  readonly agent: AgentDefinition;
+  readonly coreRevision: string;
+  readonly home: string;
+  readonly sources: readonly CatalogSource[];
+  readonly policy: HostPolicy;
+  readonly principal?: Principal;
+  readonly title?: string;
+}
+
+/** How a turn ended, with its final text. */
+export interface TurnReport {
+  readonly turn: number;
+  readonly outcome: TurnOutcome;
+  readonly steps: number;
+  readonly text: string;
+  readonly failure: Failure | undefined;
+}
+
+/** A prompt that was given: accepted means durable; the report comes when its turn has ended, durably. */
+export interface GivenPrompt {
+  readonly accepted: Promise<void>;
+  readonly report: Promise<TurnReport>;
+}
+
+/** A running runtime. */
+export interface Runtime {
+  readonly kernel: Kernel;
+  readonly journal: Journal;
+  readonly questions: QuestionDesk;
+  readonly conversations: Conversations;
+  readonly recovery: Recovery;
+  /** Makes a session and its catalog; resolves once both are durable. */
+  createSession(draft: SessionDraft): Promise<RootAddress>;
+  /** Gives a prompt. The same key and text again is the same prompt (K14). */
+  prompt(session: RootAddress, text: string, key?: string): Promise<GivenPrompt>;
+  /** Gives any message of a session's protocol as a command. */
+  send(session: RootAddress, message: SessionMessage, key?: string): Promise<Acknowledgements>;
+  /** Hears of entries (once durable) and of progress. Returns how to stop. */
+  watch(listener: (event: KernelEvent) => void): () => void;
+  listRoots(): readonly RootRecord[];
+  /** Waits until nothing is queued or undurable, then puts idle roots beyond the bound to sleep. */
+  rest(): Promise<void>;
+  /** Stops: running effects are aborted, what was written is made durable, the store is closed. */
+  stop(): Promise<void>;
+}
+
+/** Address of the supervisor of all roots. */
+const supervisorAddress: RootAddress = "supervisor/main";
+
+/** Opens a store as its one owner, recovers what was open, and starts to run. */
+export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { seams } = options;
+  const stop: { kernel: Kernel | undefined } = { kernel: undefined };
+  const onFatal = (error: StoreError) => {
+    if (stop.kernel !== undefined) halt(stop.kernel, error);
+    options.onFatal?.(error);
+  };
+  const journal = await openJournal({ store: options.store, seams, onFatal });
+  const conversations = new Conversations(journal, seams.digest);
+  const questions = new QuestionDesk(seams, options.hasAnswerer ?? (() => true));
+  const services: HostServices = { conversations, journal, catalogOf, seams };
+  const kernelOf = () => stop.kernel as Kernel;
+  const performers: Performers = {
+    ...options.performers(services),
+    "question.ask": questions.perform,
+    "timer.set": createTimerSet(seams),
+    "catalog.seal": createCatalogSeal({
+      digest: seams.digest,
+      putBlob: (blob) => journal.writer.putBlob(blob),
+    }),
+    "child.start": createChildStart(kernelOf),
+    "child.stop": createChildStop(kernelOf),
+  };
+  const kernel = createKernel({
+    seams,
+    journal,
+    code: options.code ?? machineCode,
+    strict: options.strict ?? false,
+    performers,
+    observer: conversations,
+    loadCatalog: (hash) => loadCatalog(journal, hash),
+    pick: options.pick ?? (() => 0),
+    wire: options.wire,
+  });
+  stop.kernel = kernel;
+  kernel.supervisor = supervisorAddress;
+  const recovery = await recover(kernel);
+  if (!kernel.records.has(supervisorAddress)) await createSupervisor(kernel);
+  return runtimeOf({ kernel, journal, questions, conversations, recovery }, options);
+}
+
+function createSupervisor(kernel: Kernel): Promise<void> {
+  const policy = {
+    strategy: "one_for_one",
+    restartsMax: limits.restartsMax,
+    periodMs: limits.restartPeriodMs,
+    backoffFirstMs: limits.restartBackoffFirstMs,
+    backoffMsMax: limits.restartBackoffMsMax,
+    childDefault: { restart: "transient", comeBack: "resume", stopGraceMs: limits.stopGraceMs },
+  };
+  const input = { address: supervisorAddress, policy };
+  return create(kernel, {
+    address: supervisorAddress,
+    kind: "supervisor",
+    input,
+    title: "supervisor of all roots",
+  });
+}
+
+type RuntimeParts = Pick<Runtime, "kernel" | "journal" | "questions" | "conversations" | "recovery">;
+
+function runtimeOf(parts: RuntimeParts, options: RuntimeOptions): Runtime {
+  const { kernel, journal } = parts;
+  const send: Runtime["send"] = (session, message, key) => {
+    const parsed = rootMessages.session.safeParse(message);
+    if (!parsed.success) {
+      const problem = parsed.error.issues[0];
+      throw new KernelError(
+        "message_invalid",
+        `Cannot send this: ${problem?.path.join(".")} ${problem?.message}`,
+      );
+    }
+    const ref = { principal: principalText(localOperator), key: key ?? kernel.seams.nextId("cmd") };
+    return submit(kernel, { root: session, message: parsed.data as never, ref });
+  };
+  return {
+    ...parts,
+    send,
+    createSession: (draft) => createSession(kernel, draft),
+    prompt: async (session, text, key) => {
+      const { accepted, reply } = await send(session, { type: "session.prompt", text }, key);
+      const report = reply.then((stored) => reportOf(parts.conversations, session, stored));
+      report.catch(() => {}); // Whoever wants it awaits it; at shutdown nobody may.
+      return { accepted, report };
+    },
+    watch: (listener) => {
+      kernel.watchers.add(listener);
+      return () => kernel.watchers.delete(listener);
+    },
+    listRoots: () => [...kernel.records.values()],
+    rest: async () => {
+      await journal.writer.idle();
+      passivateIdle(kernel, options.awakeMax ?? 1_000);
+    },
+    stop: () => stopRuntime(kernel, journal),
+  };
+}
+
+/** A principal as it stands in command rows. */
+export function principalText(principal: Principal): string {
+  return `${principal.kind}:${principal.id}`;
+}
+
+async function createSession(kernel: Kernel, draft: SessionDraft): Promise<RootAddress> {
+  const id = kernel.seams.nextId("ses");
+  const address: RootAddress = `session/${id}`;
+  const catalog: RootAddress = `catalog/${id}`;
+  const principal = draft.principal ?? localOperator;
+  const title = draft.title ?? draft.agent.name;
+  const sessionInput = { address, agent: draft.agent, home: draft.home, catalog, principal };
+  const catalogInput = {
+    address: catalog,
+    coreRevision: draft.coreRevision,
+    agent: draft.agent,
+    policy: draft.policy,
+    sources: draft.sources,
+    subscriber: address,
+  };
+  const session = create(kernel, { address, kind: "session", input: sessionInput as unknown as Json, title });
+  const issued = create(kernel, {
+    address: catalog,
+    kind: "catalog",
+    input: catalogInput as unknown as Json,
+    title,
+  });
+  await Promise.all([session, issued]);
+  return address;
+}
+
+interface TurnReply {
+  readonly turn?: number;
+  readonly outcome?: TurnOutcome;
+  readonly steps?: number;
+  readonly answer?: string | null;
+  readonly failure?: Failure;
+}
+
+async function reportOf(
+  conversations: Conversations,
+  session: RootAddress,
+  stored: StoredReply,
+): Promise<TurnReport> {
+  const reply = stored.value as TurnReply;
+  const hasAnswer = reply.outcome === "completed" && typeof reply.answer === "string";
+  return {
+    turn: reply.turn ?? 0,
+    outcome: reply.outcome ?? "failed",
+    steps: reply.steps ?? 0,
+    text: hasAnswer ? await conversations.answerText(session, reply.answer ?? "") : "",
+    failure: reply.failure,
+  };
+}
+
+/** Ends all work at once, because nothing can be written any more. */
+function halt(kernel: Kernel, reason: StoreError | "stopped"): void {
+  kernel.stopped = reason;
+  for (const running of kernel.running.values()) running.abort.abort();
+  kernel.running.clear();
+  for (const waiters of kernel.replyWaiters.values()) {
+    for (const waiter of waiters) waiter.reject(stopError(reason));
+  }
+  kernel.replyWaiters.clear();
+  for (const reject of kernel.births.values()) reject(stopError(reason));
+  kernel.births.clear();
+}
+
+function stopError(reason: StoreError | "stopped"): Error {
+  return reason === "stopped"
+    ? new KernelError("runtime_stopped", "The runtime was stopped before this ended: start it again to go on")
+    : reason;
+}
+
+async function stopRuntime(kernel: Kernel, journal: Journal): Promise<void> {
+  if (kernel.stopped === undefined) {
+    await journal.writer.idle().catch(() => {});
+    halt(kernel, "stopped");
+  }
+  await journal.close();
+}

@@ -1,0 +1,31 @@
+/** The tools that come with the runtime: as sources for catalogs, and as the dispatch map (LC-7). */
+import type { CatalogSource } from "../../schemas/catalog.ts";
+import { listFiles } from "./list_files.ts";
+import { readFile } from "./read_file.ts";
+import { searchFiles } from "./search_files.ts";
+import type { BuiltinTool } from "./tool.ts";
+import { toolsList } from "./tools_list.ts";
+
+/** By source kind: `troupe` tools are about the runtime itself, `runtime` tools act on the machine it runs on. */
+const toolsOf = {
+  troupe: [toolsList],
+  runtime: [listFiles, readFile, searchFiles],
+} as const satisfies { readonly [kind in "troupe" | "runtime"]: readonly BuiltinTool[] };
+
+/** The dispatch map, name to tool. */
+export const builtinTools: ReadonlyMap<string, BuiltinTool> = new Map(
+  [...toolsOf.troupe, ...toolsOf.runtime].map((tool) => [tool.definition.name, tool]),
+);
+
+/** The built-in tools as a catalog is offered them. */
+export const builtinSources: readonly CatalogSource[] = [sourceOf("troupe"), sourceOf("runtime")];
+
+function sourceOf(kind: keyof typeof toolsOf): CatalogSource {
+  return {
+    kind,
+    provenance: { source: kind, origin: "built in", trust: "trusted_local" },
+    adapter: "builtin",
+    remote: false,
+    tools: toolsOf[kind].map((tool) => tool.definition),
+  };
+}

@@ -1,0 +1,135 @@
+/** What a built-in tool is: its definition, its handler, and all that a handler may use (LC-5..10). */
+import { z } from "zod";
+import type { ResolvedCatalog } from "../../schemas/catalog.ts";
+import { type Failure, failure } from "../../schemas/failure.ts";
+import type { Json } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
+import type { ModelMessage } from "../../schemas/model.ts";
+import { type Attachment, ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
+import type { Clock } from "../seams.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** How freely tools may act without a person (LC-21). */
+export type PermissionMode = "default" | "plan" | "auto";
+
+/** What the agent may do, as its tools see it: the gates themselves were passed before a handler runs (LC-1, LC-2). */
+export interface PermissionContext {
+  readonly mode: PermissionMode;
+  readonly capabilities: readonly string[];
+  /** The folders that file tools may read. Reached through their guards only. */
+  readonly workspaces: readonly Workspace[];
+}
+
+/** An MCP server that tools may know of. */
+export interface McpClient {
+  readonly server: string;
+}
+
+/** Where tools keep what is too large for a message: content-addressed bytes. */
+export interface ToolBlobs {
+  put(bytes: Uint8Array, mediaType: string, name: string): Promise<Attachment>;
+  get(digest: string): Promise<Uint8Array | undefined>;
+}
+
+/**
+ * All that a handler gets besides its input: no globals (LC-9). The names in snake case are those of LC-8; nothing in
+ * here can be changed by a handler.
+ */
+export interface ToolUseContext {
+  /** The dispatch map, name to handler (LC-7). */
+  readonly tools: ReadonlyMap<string, ToolHandler>;
+  readonly permission_context: PermissionContext;
+  readonly mcp_clients: readonly McpClient[];
+  /** The conversation up to this call. */
+  readonly messages: () => Promise<readonly ModelMessage[]>;
+  /** The session's state. */
+  readonly app_state: Json;
+  readonly notifications: { readonly push: (text: string) => void };
+  /** The working folder, behind its guard. */
+  readonly cwd: Workspace;
+  readonly blobs: ToolBlobs;
+  /** Aborts at the deadline, on cancel, and when the runtime stops. */
+  readonly signal: AbortSignal;
+  /** In milliseconds since the epoch. */
+  readonly deadlineAtMs: number;
+  /** The catalog of the turn (DM-5). */
+  readonly catalog: ResolvedCatalog;
+  readonly clock: Clock;
+}
+
+/** Carries out one call. Returns refusals as envelopes; throws only on a fault. */
+export type ToolHandler = (input: unknown, use: ToolUseContext) => Promise<ToolResultEnvelope>;
+
+/** A tool that comes with the runtime. */
+export interface BuiltinTool {
+  readonly definition: ToolDefinition;
+  readonly inputSchema: z.ZodType;
+  readonly handler: ToolHandler;
+}
+
+/** What {@linkcode defineTool} is given; the rest of the definition has one value for all harmless built-ins. */
+export interface ToolSketch<S extends z.ZodType> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly resource: { readonly kind: string; readonly scope: string };
+  readonly capability?: string;
+  readonly parallelSafe: boolean;
+  readonly modelCharactersMax?: number;
+  readonly inputSchema: S;
+  readonly run: (input: z.output<S>, use: ToolUseContext) => Promise<ToolResultEnvelope>;
+}
+
+/** Makes a tool that only looks: low risk, idempotent, no side effects, no approval. */
+export function defineTool<S extends z.ZodType>(sketch: ToolSketch<S>): BuiltinTool {
+  const { name, title, description, resource, capability, parallelSafe, inputSchema } = sketch;
+  const definition = ToolDefinition.parse({
+    name,
+    title,
+    description,
+    version: "1",
+    inputSchema: jsonSchemaOf(inputSchema),
+    riskLevel: "low",
+    sideEffects: false,
+    resources: [resource],
+    timeoutMs: limits.toolCallDurationMsDefault,
+    outputPolicy: { modelCharactersMax: sketch.modelCharactersMax ?? limits.toolOutputCharactersMax },
+    effectClass: "idempotent",
+    ...(capability === undefined ? {} : { capability }),
+    approvalPolicy: "auto",
+    parallelSafe,
+  });
+  return {
+    definition,
+    inputSchema,
+    handler: (input, use) => {
+      const parsed = inputSchema.safeParse(input);
+      if (parsed.success) return sketch.run(parsed.data, use);
+      const problem = z.prettifyError(parsed.error).replace(/\s+/g, " ");
+      return Promise.resolve(
+        errorEnvelope(failure("arguments_invalid", `Cannot use these arguments: ${problem}`)),
+      );
+    },
+  };
+}
+
+/** The schema that a model is told; without the dialect's address, which some providers refuse. */
+function jsonSchemaOf(schema: z.ZodType): { [key: string]: unknown } {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input" });
+  return rest;
+}
+
+/** A result that is text. */
+export function textEnvelope(text: string, attachments: readonly Attachment[] = []): ToolResultEnvelope {
+  return { ok: true, content: [{ type: "text", text }], isError: false, attachments: [...attachments] };
+}
+
+/** A result that is a value. */
+export function structuredEnvelope(value: Json): ToolResultEnvelope {
+  return { ok: true, content: [{ type: "structured", value }], isError: false, attachments: [] };
+}
+
+/** A result that says no: the tool ran, and this is why it cannot give what was asked for. */
+export function errorEnvelope(problem: Failure): ToolResultEnvelope {
+  return { ok: false, content: [{ type: "error", failure: problem }], isError: true, attachments: [] };
+}

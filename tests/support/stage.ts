@@ -1,0 +1,222 @@
+/** A whole runtime on a stage: virtual time, a disk in memory, a scripted model, tools that act on an outside ledger. */
+import { AgentDefinition } from "../../schemas/agent.ts";
+import type { CatalogSource } from "../../schemas/catalog.ts";
+import { HostPolicy } from "../../schemas/config.ts";
+import type { Entry } from "../../schemas/entry.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import { Script } from "../../schemas/script.ts";
+import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
+import { createModelGenerate } from "../../src/effects/model_generate.ts";
+import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
+import { loadCatalog } from "../../src/effects/catalog_seal.ts";
+import { replay, type ReplayReport } from "../../src/kernel/replay.ts";
+import { machineCode } from "../../src/machine_code.ts";
+import { createScriptedProvider } from "../../src/model/scripted.ts";
+import { type Runtime, type RuntimeOptions, startRuntime } from "../../src/runtime.ts";
+import type { BuiltinTool, ToolUseContext } from "../../src/tools/tool.ts";
+import { textEnvelope } from "../../src/tools/tool.ts";
+import { MemoryDisk, type MemoryStore, type MemoryStoreOptions } from "./memory_store.ts";
+import { createBlobs } from "./tools.ts";
+import { createWorld, type World } from "./world.ts";
+
+/** What happened outside: survives every crash of the runtime. One line per application of an effect. */
+export interface LedgerLine {
+  readonly tool: string;
+  readonly key: string;
+}
+
+/** How a test's tool behaves. `work` runs once it was started; what it returns is the result's text. */
+export interface ToolSketch {
+  readonly name: string;
+  readonly effect?: "idempotent" | "conditional" | "non_idempotent";
+  readonly mechanism?: "key" | "verify";
+  readonly approval?: "auto" | "prompt" | "deny";
+  readonly parallelSafe?: boolean;
+  readonly timeoutMs?: number;
+  readonly work?: (use: ToolUseContext, input: unknown) => Promise<string | ToolResultEnvelope>;
+}
+
+/** Makes a built-in tool from a sketch. It takes an object with an optional text. */
+export function toolFrom(sketch: ToolSketch, ledger: LedgerLine[]): BuiltinTool {
+  const effectClass = sketch.effect ?? "idempotent";
+  const definition = ToolDefinition.parse({
+    name: sketch.name,
+    title: sketch.name,
+    description: "A tool of a test",
+    version: "1",
+    inputSchema: {
+      type: "object",
+      properties: { text: { type: "string" } },
+      additionalProperties: false,
+    },
+    riskLevel: "low",
+    sideEffects: effectClass !== "idempotent",
+    resources: [],
+    timeoutMs: sketch.timeoutMs ?? 30_000,
+    outputPolicy: {},
+    effectClass,
+    ...(sketch.mechanism === undefined ? {} : { mechanism: sketch.mechanism }),
+    approvalPolicy: sketch.approval ?? "auto",
+    parallelSafe: sketch.parallelSafe ?? false,
+  });
+  return {
+    definition,
+    inputSchema: undefined as never,
+    handler: async (input, use) => {
+      ledger.push({ tool: sketch.name, key: "" });
+      const result = await (sketch.work?.(use, input) ?? Promise.resolve(`${sketch.name} is done`));
+      return typeof result === "string" ? textEnvelope(result) : result;
+    },
+  };
+}
+
+/** The tools of a test as one source of the catalog. */
+export function sourceOf(tools: readonly BuiltinTool[]): CatalogSource {
+  return {
+    kind: "runtime",
+    provenance: { source: "runtime", origin: "built in", trust: "trusted_local" },
+    adapter: "builtin",
+    remote: false,
+    tools: tools.map((tool) => tool.definition),
+  };
+}
+
+/** Options of {@linkcode openStage}. */
+export interface StageOptions {
+  readonly seed?: number;
+  readonly disk?: MemoryDisk;
+  readonly world?: World;
+  readonly store?: MemoryStoreOptions;
+  readonly answers?: readonly unknown[];
+  readonly script?: unknown;
+  readonly tools?: readonly ToolSketch[];
+  readonly ledger?: LedgerLine[];
+  readonly strict?: boolean;
+  readonly code?: string;
+  readonly hasAnswerer?: () => boolean;
+  readonly agent?: { readonly [key: string]: unknown };
+  readonly policy?: unknown;
+  readonly runtime?: Partial<RuntimeOptions>;
+}
+
+/** A runtime on a stage. */
+export interface Stage {
+  readonly world: World;
+  readonly disk: MemoryDisk;
+  readonly handle: MemoryStore;
+  readonly runtime: Runtime;
+  readonly ledger: LedgerLine[];
+  /** Makes a session with the stage's tools and waits until it can take prompts. */
+  session(): Promise<RootAddress>;
+  entries(root: RootAddress): Promise<Entry[]>;
+  replay(root: RootAddress, options?: { readonly strict?: boolean }): Promise<ReplayReport>;
+  /** Kills the process: what was not durable is gone. The disk and the ledger stay. */
+  crash(): void;
+}
+
+/** Starts a runtime on a stage. Settles before it returns; time does not pass. */
+export async function openStage(options: StageOptions = {}): Promise<Stage> {
+  const world = options.world ?? createWorld(options.seed ?? 1);
+  const disk = options.disk ?? new MemoryDisk();
+  const handle = disk.open(options.store ?? {});
+  const ledger = options.ledger ?? [];
+  const tools = (options.tools ?? []).map((sketch) => toolFrom(sketch, ledger));
+  const provider = createScriptedProvider(Script.parse(options.script ?? { answers: options.answers ?? [] }));
+  const starting = startRuntime({
+    store: handle,
+    seams: world.seams,
+    strict: options.strict ?? false,
+    ...(options.code === undefined ? {} : { code: options.code }),
+    ...(options.hasAnswerer === undefined ? {} : { hasAnswerer: options.hasAnswerer }),
+    performers: ({ conversations, catalogOf, seams }) => ({
+      "model.generate": createModelGenerate({
+        providerOf: (name) => name === "scripted" ? provider : undefined,
+        transcript: (root, intent) => conversations.transcript(root, intent),
+        catalogOf,
+        seams,
+      }),
+      "tool.call": createToolCall({
+        tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
+        catalogOf,
+        workspaceOf: () => undefined as never,
+        permissionsOf: () => ({ mode: "default", capabilities: [] }),
+        messages: async (root, intent) => (await conversations.transcript(root, intent)).messages,
+        appState: () => ({}),
+        blobs: createBlobs(),
+        seams,
+      }),
+      "tool.verify": createToolVerify(),
+    }),
+    ...options.runtime,
+  });
+  const runtime = await settled(world, starting);
+  return stageOf({ world, disk, handle, runtime, ledger }, tools, options);
+}
+
+/** Waits for a promise while the world runs; time does not pass. */
+export async function settled<T>(world: World, promise: Promise<T>): Promise<T> {
+  let isDone = false;
+  promise.then(() => isDone = true, () => isDone = true);
+  for (let turns = 0; !isDone; turns++) {
+    if (turns > 1_000) throw new Error("Waited for something that never happens without time passing");
+    await world.settle();
+  }
+  return await promise;
+}
+
+function stageOf(
+  parts: Pick<Stage, "world" | "disk" | "handle" | "runtime" | "ledger">,
+  tools: readonly BuiltinTool[],
+  options: StageOptions,
+): Stage {
+  const { world, handle, runtime } = parts;
+  const agent = AgentDefinition.parse({
+    name: "test",
+    model: "scripted/test",
+    tools: tools.map((tool) => tool.definition.name),
+    ...options.agent,
+  });
+  return {
+    ...parts,
+    session: async () => {
+      const made = runtime.createSession({
+        agent,
+        coreRevision: "core-1",
+        home: "embedded:test",
+        sources: [sourceOf(tools)],
+        policy: HostPolicy.parse(options.policy ?? {}),
+      });
+      const address = await settled(world, made);
+      await world.settle();
+      return address;
+    },
+    entries: async (root) => {
+      const found: Entry[] = [];
+      await settled(
+        world,
+        (async () => {
+          for await (const entry of runtime.journal.readEntries(root)) found.push(entry);
+        })(),
+      );
+      return found;
+    },
+    replay: (root, replayOptions = {}) =>
+      settled(
+        world,
+        replay({
+          address: root,
+          pages: runtime.journal.readPages(root),
+          code: options.code ?? machineCode,
+          digest: world.seams.digest,
+          loadCatalog: (hash) => loadCatalog(runtime.journal, hash),
+          ...replayOptions,
+        }),
+      ),
+    crash: () => {
+      handle.die();
+      runtime.kernel.stopped = "stopped";
+      runtime.journal.writer.abandon();
+      world.crash();
+    },
+  };
+}
