@@ -2,7 +2,7 @@
 import { globalName, isOnlyName, keyName, liesIn, type Node, projectPath } from "./syntax.ts";
 
 const runtimePlaces = ["schemas/", "actors/", "src/", "main.ts"];
-const seamPlaces = ["src/seams.ts"];
+const seamPlaces = ["src/seams.ts", "src/system_seams.ts"];
 const outsidePlaces = ["src/effects/", "src/mcp/", "src/processes/", "src/door/"];
 
 /** Names that bring in time, chance, identity or a log. A name ending in a dot stands for all its members. */

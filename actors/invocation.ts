@@ -9,11 +9,10 @@
  */
 import { assign, sendParent, sendTo, setup } from "xstate";
 import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
-import type { PortDone, PortFailed } from "../schemas/effect.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { Decision } from "../schemas/question.ts";
 import { limits } from "../schemas/limits.ts";
-import { port } from "./port.ts";
+import { doneOf, failedOf, port } from "./port.ts";
 import * as rules from "./invocation_rules.ts";
 
 /** What a turn gives to an invocation. `at`: when it was proposed, in milliseconds. */
@@ -50,9 +49,6 @@ export interface InvocationContext extends InvocationInput {
   readonly isError: boolean;
   readonly via: "operator" | "verify" | null;
 }
-
-const failedOf = (event: unknown) => (event as { readonly error: PortFailed }).error;
-const doneOf = (event: unknown) => (event as { readonly output: PortDone }).output;
 
 /** What a parent is told while an invocation lives. */
 export type InvocationReport =

@@ -84,3 +84,13 @@ export const port: PortLogic = createPort({
   cancel: () => {},
   drop: () => {},
 });
+
+/** What a port yielded, from the event of an invoke's `onDone`: XState types it by the port, which knows no kinds. */
+export function doneOf(event: unknown): PortDone {
+  return (event as { readonly output: PortDone }).output;
+}
+
+/** Why a port failed, from the event of an invoke's `onError`. */
+export function failedOf(event: unknown): PortFailed {
+  return (event as { readonly error: PortFailed }).error;
+}

@@ -7,11 +7,11 @@
  * uncertain outcome is asked again with a new deadline, since no answer to it is harmless.
  */
 import { assign, setup } from "xstate";
-import type { PortDone, PortFailed, PortRequestOf } from "../schemas/effect.ts";
+import type { PortRequestOf } from "../schemas/effect.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Principal } from "../schemas/principal.ts";
 import { Answer, type Decision, offeredDecisions, type QuestionSubject } from "../schemas/question.ts";
-import { port } from "./port.ts";
+import { doneOf, failedOf, port } from "./port.ts";
 
 /** What a session gives to a question. `openMs` is how long it stays open, in milliseconds from `at`. */
 export interface QuestionInput {
@@ -49,14 +49,6 @@ export interface QuestionResult {
 /** Without an answer: a denial, or the operator's giving up, which only a withdrawal can bring about. */
 function unanswered(subject: QuestionSubject): Decision {
   return subject.kind === "approval" ? "deny" : "abandon";
-}
-
-function doneOf(event: unknown): PortDone {
-  return (event as { readonly output: PortDone }).output;
-}
-
-function failedOf(event: unknown): PortFailed {
-  return (event as { readonly error: PortFailed }).error;
 }
 
 /** The answer, if it is one of those that the question offers. */

@@ -7,13 +7,12 @@
  * `restart.ts`; nothing here knows a strategy.
  */
 import { assign, enqueueActions, setup } from "xstate";
-import type { PortFailed } from "../schemas/effect.ts";
 import { failure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing, Stamp, SupervisorMessage } from "../schemas/message.ts";
 import type { SupervisorPolicy } from "../schemas/supervision.ts";
 import { post, replyTo } from "./outbox.ts";
-import { port } from "./port.ts";
+import { failedOf, port } from "./port.ts";
 import * as rules from "./restart.ts";
 
 /** What a supervisor is created with. */
@@ -27,10 +26,6 @@ export type SupervisorEvent = SupervisorMessage & Stamp;
 
 /** What a supervisor remembers. */
 export type SupervisorContext = SupervisorInput & rules.Ledger;
-
-function failedOf(event: unknown): PortFailed {
-  return (event as { readonly error: PortFailed }).error;
-}
 
 /** The plan at hand; its states are entered with one. */
 function planOf(context: SupervisorContext): rules.RestartPlan {

@@ -7,7 +7,6 @@
  * Its context holds positions in the journal, never the conversation.
  */
 import { assign, enqueueActions, sendParent, sendTo, setup } from "xstate";
-import type { PortDone, PortFailed } from "../schemas/effect.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { InvocationResult } from "../schemas/invocation.ts";
 import { limits } from "../schemas/limits.ts";
@@ -18,7 +17,7 @@ import type { Decision } from "../schemas/question.ts";
 import type { StagePlan } from "./batch.ts";
 import { invocationMachine, type InvocationReport } from "./invocation.ts";
 import { post } from "./outbox.ts";
-import { port } from "./port.ts";
+import { doneOf, failedOf, port } from "./port.ts";
 import * as rules from "./turn_rules.ts";
 
 /** What a session gives to a turn. */
@@ -75,9 +74,9 @@ export interface TurnResult {
   readonly failure: Failure | null;
 }
 
-const doneOf = (event: unknown) => (event as { readonly output: PortDone }).output;
-const failedOf = (event: unknown) => (event as { readonly error: PortFailed }).error;
-const resultOf = (event: unknown) => (event as { readonly output: InvocationResult }).output;
+function resultOf(event: unknown): InvocationResult {
+  return (event as { readonly output: InvocationResult }).output;
+}
 
 /** The behaviour of one turn. Stops at 1,000 microsteps (K8). */
 export const turnMachine = setup({

@@ -3,7 +3,9 @@ import { z } from "zod";
 import { limits } from "./limits.ts";
 
 /** A minted id: a prefix, `_` and a ULID (26 characters, Crockford base 32, sorts by creation). */
-const minted = (prefix: string) => new RegExp(`^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`);
+function minted(prefix: string): RegExp {
+  return new RegExp(`^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`);
+}
 
 /** Id of a session, `ses_` and a ULID. */
 export const SessionId = z.string().regex(minted("ses"), "must look like ses_ and 26 letters or digits")

@@ -26,6 +26,8 @@ export class JournalDamage extends StoreError {
   readonly root: string;
   readonly first: number;
   readonly last: number;
+  /** What was found, without place and advice. */
+  readonly found: string;
 
   constructor(
     place: { readonly root: string; readonly first: number; readonly last: number },
@@ -41,6 +43,7 @@ export class JournalDamage extends StoreError {
     this.root = place.root;
     this.first = place.first;
     this.last = place.last;
+    this.found = found;
   }
 }
 
@@ -148,13 +151,8 @@ export async function decodePackedValue(
   try {
     entries = parseLines(bytes.subarray(bytes.indexOf(newline) + 1), header);
   } catch (error) {
-    if (hash !== header.hash && error instanceof JournalDamage) {
-      throw new JournalDamage(
-        header,
-        `its bytes were altered (${error.message.split(": ")[1] ?? "unreadable"})`,
-      );
-    }
-    throw error;
+    if (hash === header.hash || !(error instanceof JournalDamage)) throw error;
+    throw new JournalDamage(header, `its bytes were altered (entry ${error.first}: ${error.found})`);
   }
   if (hash !== header.hash) throw new JournalDamage(header, "its bytes were altered: the hash does not fit");
   if (expected.prev !== undefined && header.prev !== expected.prev) {

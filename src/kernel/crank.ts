@@ -9,7 +9,8 @@ import type { Kernel } from "./kernel.ts";
 import type { Beginning, LiveRoot } from "./live_root.ts";
 import type { Mail, OutcomeMail } from "./mail.ts";
 import { poison, quarantine } from "./poison.ts";
-import { writeNote, writeUnit } from "./write.ts";
+import { writeNote } from "./note.ts";
+import { writeUnit } from "./write.ts";
 
 /** How a crank's first entry will read. */
 export interface Opening extends EntryDraft {
@@ -65,7 +66,8 @@ function outcomeBody(mail: OutcomeMail): PortOutcome {
 
 /** A late outcome is evidence and never reaches a machine (K12). */
 function noteLate(kernel: Kernel, root: LiveRoot, mail: OutcomeMail): void {
-  writeNote(kernel, root, "late_outcome", throughJson(outcomeBody(mail)) as unknown as Json);
+  const body = throughJson(outcomeBody(mail)) as unknown as Json;
+  writeNote(kernel, root, { kind: "note", type: "late_outcome", body });
 }
 
 /** What {@linkcode writeUnit} is given. */

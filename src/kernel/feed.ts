@@ -57,24 +57,21 @@ export function feed(root: LiveRoot, crank: RecordedCrank): Divergence | undefin
     return undefined;
   }
   if (first.kind !== "created" && first.kind !== "input" && first.kind !== "outcome") {
-    return diverged(
-      root,
-      first.seq,
-      "a crank begins with this kind of entry",
+    return diverged(root, first.seq, "a crank begins with this kind of entry", [
       "created, input or outcome",
       first.kind,
-    );
+    ]);
   }
   if (first.kind === "outcome") {
     const id = (first.body as { readonly id?: IntentId }).id ?? "";
     if (!root.ports.has(id)) {
-      return diverged(root, first.seq, "the machine waits for this outcome", id, waitingFor(root));
+      return diverged(root, first.seq, "the machine waits for this outcome", [id, waitingFor(root)]);
     }
   }
   const beginning: Beginning = { kind: first.kind, seq: first.seq, at: first.at, body: first.body ?? null };
   const record = root.deliver(beginning);
   if (record.fault !== undefined) {
-    return diverged(root, first.seq, "the machine takes the message", "no fault", record.fault.message);
+    return diverged(root, first.seq, "the machine takes the message", ["no fault", record.fault.message]);
   }
   return compare(root, compose(record), rest);
 }
@@ -94,19 +91,16 @@ function compare(
     const entry = rest[index];
     if (entry === undefined) {
       const seq = (rest.at(-1)?.seq ?? root.seq) + 1;
-      return diverged(root, seq, "the machine asks no more than was recorded", null, shown(draft));
+      return diverged(root, seq, "the machine asks no more than was recorded", [null, shown(draft)]);
     }
     if (draft === undefined) {
-      return diverged(root, entry.seq, "the machine asks what was recorded", shown(entry), null);
+      return diverged(root, entry.seq, "the machine asks what was recorded", [shown(entry), null]);
     }
     if (draft.kind !== entry.kind || draft.type !== entry.type || !isSameJson(draft.body, entry.body)) {
-      return diverged(
-        root,
-        entry.seq,
-        `the machine's ${entry.kind} is the recorded one`,
+      return diverged(root, entry.seq, `the machine's ${entry.kind} is the recorded one`, [
         shown(entry),
         shown(draft),
-      );
+      ]);
     }
   }
   return undefined;
@@ -116,8 +110,13 @@ function shown(draft: EntryDraft | Entry | undefined): Json {
   return draft === undefined ? null : { kind: draft.kind, type: draft.type, body: draft.body ?? null };
 }
 
-function diverged(root: LiveRoot, seq: number, what: string, expected: Json, got: Json): Divergence {
-  return { address: root.address, seq, what, expected, got };
+function diverged(
+  root: LiveRoot,
+  seq: number,
+  what: string,
+  sides: readonly [expected: Json, got: Json],
+): Divergence {
+  return { address: root.address, seq, what, expected: sides[0], got: sides[1] };
 }
 
 /** A note `attempt` raises the count of its intent, so that a crash loop cannot buy new attempts (K7). */
@@ -133,9 +132,9 @@ export function feedCheckpoint(root: LiveRoot, entry: Entry): Divergence | undef
   const record = root.restore(body.state);
   root.seq = entry.seq;
   if (record.fault !== undefined) {
-    return diverged(root, entry.seq, "the checkpoint fits the machine", "no fault", record.fault.message);
+    return diverged(root, entry.seq, "the checkpoint fits the machine", ["no fault", record.fault.message]);
   }
   const open = root.shape().open;
   if (isSameJson([...open].sort(), [...body.open].sort())) return undefined;
-  return diverged(root, entry.seq, "the checkpoint's open intents", body.open, open);
+  return diverged(root, entry.seq, "the checkpoint's open intents", [body.open, open]);
 }

@@ -10,7 +10,7 @@ import type { InputMail, Mail, OutcomeMail } from "./mail.ts";
 import { claimOf, makeReady } from "./route.ts";
 import { bringUp } from "./wake.ts";
 import { settleReply } from "./command.ts";
-import { type NoteExtra, writeNote } from "./write.ts";
+import { type NoteExtra, writeNote } from "./note.ts";
 import { report } from "./supervise.ts";
 
 /**
@@ -87,13 +87,8 @@ function setAside(kernel: Kernel, root: LiveRoot, mail: InputMail, why: Failure)
       if (key !== undefined) settleReply(kernel, key, reply);
     },
   };
-  writeNote(
-    kernel,
-    root,
-    "poisoned",
-    throughJson({ input: mail.body, failure: why }) as unknown as Json,
-    extra,
-  );
+  const body = throughJson({ input: mail.body, failure: why }) as unknown as Json;
+  writeNote(kernel, root, { kind: "note", type: "poisoned", body }, extra);
 }
 
 /** The outcome comes again as a failed one, with the original as evidence. What may have happened stays unknown (R3). */

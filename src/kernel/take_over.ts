@@ -7,7 +7,7 @@ import type { PortRecord } from "./desk.ts";
 import { interrupted, restart } from "./dispatch.ts";
 import type { Kernel } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
-import { writeNote } from "./write.ts";
+import { writeNote } from "./note.ts";
 
 /** Decides on every open intent of a root that this runtime did not start itself, in the order of positions (R6). */
 export function takeOver(kernel: Kernel, root: LiveRoot): void {
@@ -45,7 +45,7 @@ function askAgain(kernel: Kernel, root: LiveRoot, port: PortRecord): void {
   }
   if (isWaiting) return restart(kernel, { root: root.address, record: port, attempt, early: false });
   root.attempts.set(id, attempt);
-  writeNote(kernel, root, "attempt", { id, attempt }, {
+  writeNote(kernel, root, { kind: "note", type: "attempt", body: { id, attempt } }, {
     onDurable: () => restart(kernel, { root: root.address, record: port, attempt, early: false }),
   });
 }

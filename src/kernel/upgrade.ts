@@ -2,7 +2,7 @@
 import { StoreError } from "../journal/store.ts";
 import type { Kernel } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
-import { writeNote } from "./write.ts";
+import { writeNote } from "./note.ts";
 import type { Json } from "../../schemas/json.ts";
 
 /**
@@ -26,10 +26,6 @@ export function moveToThisCode(kernel: Kernel, root: LiveRoot, from: string): vo
     state: root.persisted(),
     open: [...root.ports.keys()],
   };
-  writeCheckpoint(kernel, root, body as unknown as Json);
+  writeNote(kernel, root, { kind: "checkpoint", type: root.kind, body: body as unknown as Json });
   kernel.seams.log({ level: "info", event: "root_moved_to_new_code", detail: { root: root.address, from } });
-}
-
-function writeCheckpoint(kernel: Kernel, root: LiveRoot, body: Json): void {
-  writeNote(kernel, root, kernel.code, body, { kind: "checkpoint" });
 }

@@ -11,11 +11,14 @@ import {
   StateMachine,
 } from "xstate";
 import { createPort, type Desk } from "../../actors/port.ts";
+import type { CatalogSource } from "../../schemas/catalog.ts";
 import { portArgs, type PortFailed, type PortKind, type PortRequest } from "../../schemas/effect.ts";
 import { type FailureCode, retryableFailure } from "../../schemas/failure.ts";
 import { type IntentId, rootKindOf } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import { type Outgoing, rootMessages, type Stamp } from "../../schemas/message.ts";
+import type { SourceKind } from "../../schemas/provenance.ts";
+import type { ToolDefinition } from "../../schemas/tool.ts";
 
 /** One request that a machine made, and what became of it. */
 export interface Ask {
@@ -239,4 +242,47 @@ function withoutUndefined(value: unknown): unknown {
   }
   const kept = Object.entries(value).filter(([, one]) => one !== undefined);
   return Object.fromEntries(kept.map(([key, one]) => [key, withoutUndefined(one)]));
+}
+
+/** A tool as a source offers it: harmless, unless `changes` says otherwise. */
+export function toolOf(name: string, changes: Partial<ToolDefinition> = {}): ToolDefinition {
+  return {
+    name,
+    title: name,
+    description: "A tool of a test",
+    version: "1",
+    inputSchema: { type: "object" },
+    riskLevel: "low",
+    sideEffects: false,
+    resources: [],
+    timeoutMs: 30_000,
+    outputPolicy: { modelCharactersMax: 12_000 },
+    effectClass: "idempotent",
+    approvalPolicy: "auto",
+    parallelSafe: false,
+    ...changes,
+  };
+}
+
+/** A source that offers tools: built in, or the MCP server `docs` at a third party. */
+export function sourceOf(
+  kind: SourceKind,
+  tools: readonly ToolDefinition[],
+  changes: Partial<CatalogSource> = {},
+): CatalogSource {
+  const isMcp = kind === "mcp";
+  const server = changes.server ?? "docs";
+  return {
+    kind,
+    provenance: {
+      source: kind,
+      origin: isMcp ? `server ${server}` : kind === "agent" ? "tools/" : "built in",
+      trust: isMcp ? "third_party" : "trusted_local",
+    },
+    adapter: isMcp ? "mcp" : kind === "agent" ? "authored" : "builtin",
+    remote: false,
+    tools: [...tools],
+    ...(isMcp ? { server } : {}),
+    ...changes,
+  };
 }

@@ -1,5 +1,6 @@
 // Proves the file rows B54, B55, B56, B57 and B63 (notes on reliability and security, 9.5) on real files.
 import assert from "node:assert/strict";
+import { descriptorOf, hasDescriptors, isSameFile } from "../../src/tools/descriptor.ts";
 import type { Checked } from "../../src/tools/path.ts";
 import { openWorkspace, type Workspace } from "../../src/tools/workspace.ts";
 import { withFolder, workspaceAt } from "../support/tools.ts";
@@ -265,6 +266,22 @@ Deno.test("workspace never names what is outside while a folder is swapped for a
       (seen.get("path_outside_root") ?? 0) > 20,
       `the race led outside rarely: ${JSON.stringify([...seen])}`,
     );
+  });
+});
+
+Deno.test("an open file has no descriptor at a place that only leads to it now (B56)", async () => {
+  if (!hasDescriptors()) return;
+  await withFolder(swapped, async (made) => {
+    const folder = await Deno.realPath(made);
+    using inside = await Deno.open(`${folder}/ws/sub/name`);
+    using outside = await Deno.open(`${folder}/out/name`);
+    const place = `${folder}/ws/sub/name`;
+    assert(descriptorOf(place, await inside.stat()) !== undefined);
+    await Deno.rename(`${folder}/ws/sub`, `${folder}/ws/away`);
+    await Deno.symlink(`${folder}/out`, `${folder}/ws/sub`);
+    // By path both are the same file now, so only the kernel's own answer tells that it was opened elsewhere.
+    assert(isSameFile(await Deno.lstat(place), await outside.stat()));
+    assert.equal(descriptorOf(place, await outside.stat()), undefined);
   });
 });
 
