@@ -4,8 +4,9 @@
  *   proposed -> validating -> authorizing -> (awaitingApproval) -> binding -> running -> one final state per outcome
  *   running -> backingOff -> running; running -> uncertain -> verifying | needsOperator | backingOff
  *
- * Keeps I6: `running` is reached only through `validating` and `authorizing`, and, where a person is asked, through
- * a granted `awaitingApproval`. Keeps K11: `running` is left only by the port's own outcome.
+ * Keeps I5: `running` is reached only through `validating` and `authorizing`, and, where a person is asked, through
+ * a granted `awaitingApproval`. Keeps K11: `running` is left only by the port's own outcome. Once an attempt may have
+ * been applied, no later attempt's failure ends the call: only a success, a look-up or an operator does.
  */
 import { assign, sendParent, sendTo, setup } from "xstate";
 import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
@@ -43,11 +44,18 @@ export interface InvocationContext extends InvocationInput {
   readonly rule: string;
   readonly failure: Failure | null;
   readonly deadlineAtMs: number;
+  /** True while an attempt may have been applied and nothing has told yet. */
+  readonly isDoubtful: boolean;
   /** The first attempt's intent: the idempotency key of later ones. */
   readonly firstIntent: string | null;
   readonly outcomeOf: string | null;
   readonly isError: boolean;
   readonly via: "operator" | "verify" | null;
+}
+
+/** How an invocation ended, and when: its turn's time goes on from there. */
+export interface InvocationEnding extends InvocationResult {
+  readonly at: number;
 }
 
 /** What a parent is told while an invocation lives. */
@@ -66,7 +74,7 @@ export const invocationMachine = setup({
     context: {} as InvocationContext,
     events: {} as InvocationEvent,
     input: {} as InvocationInput,
-    output: {} as InvocationResult,
+    output: {} as InvocationEnding,
   },
   actors: { port },
   guards: {
@@ -79,9 +87,11 @@ export const invocationMachine = setup({
       (event.decision === "allow" || event.decision === "always_allow_for_session"),
     returnedError: ({ event }) => rules.isErrorReturn(doneOf(event)),
     wasCanceled: ({ event }) => failedOf(event).status === "canceled",
-    isUncertain: ({ event }) => failedOf(event).status === "unknown",
+    isUncertain: ({ context, event }) => rules.isUncertain(context, failedOf(event)),
     hasTimedOut: ({ event }) => failedOf(event).status === "timed_out",
-    mayRetry: ({ context, event }) => failedOf(event).failure.retryable && rules.hasAttemptLeft(context),
+    mayRetry: ({ context, event }) =>
+      rules.isRetryable(context, failedOf(event)) && rules.hasAttemptLeft(context),
+    isDoubtful: ({ context }) => context.isDoubtful,
     canVerify: ({ context }) => rules.mechanismOf(context) === "verify",
     mayRepeatByKey: ({ context }) => rules.mechanismOf(context) === "key" && rules.hasAttemptLeft(context),
     isVerifiedApplied: ({ event }) => rules.isApplied(doneOf(event)),
@@ -111,7 +121,7 @@ export const invocationMachine = setup({
     withdrawQuestion: sendParent(({ self }) => ({ type: "question.withdraw", ordinal: self.id })),
     noteTime: assign({ at: ({ event }) => event.at }),
     refuseByDecision: assign({ failure: ({ event }) => rules.refusalOf(event) }),
-    noteCancel: assign({ cancelAsked: true }),
+    noteCancel: assign(({ event }) => ({ cancelAsked: true, at: event.at })),
     cancelPort: sendTo("effect", { type: "port.cancel" }),
     noteReturn: assign(({ context, event }) => ({
       at: doneOf(event).at,
@@ -125,10 +135,13 @@ export const invocationMachine = setup({
       failure: failedOf(event).failure,
       firstIntent: context.firstIntent ?? failedOf(event).intent,
     })),
+    noteDoubt: assign({ isDoubtful: true }),
     nextAttempt: assign(({ context }) => ({ attempt: context.attempt + 1, failure: null })),
-    noteVerified: assign({ via: "verify", failure: null }),
+    noteLookUp: assign(({ event }) => ({ at: doneOf(event).at })),
+    noteVerified: assign(({ event }) => ({ via: "verify" as const, at: doneOf(event).at })),
     noteOperator: assign(({ event }) => ({ via: "operator" as const, at: event.at })),
-    clearFailure: assign({ failure: null }),
+    noteApplied: assign({ isDoubtful: false, failure: null }),
+    noteNotApplied: assign({ isDoubtful: false, failure: () => rules.notApplied() }),
     noteAbandoned: assign({ failure: () => rules.abandoned() }),
     noteCanceled: assign({ failure: () => rules.canceled() }),
   },
@@ -144,6 +157,7 @@ export const invocationMachine = setup({
     rule: "",
     failure: null,
     deadlineAtMs: 0,
+    isDoubtful: false,
     firstIntent: null,
     outcomeOf: null,
     isError: false,
@@ -193,10 +207,11 @@ export const invocationMachine = setup({
           { target: "succeeded", actions: "noteReturn" },
         ],
         onError: [
-          { guard: "wasCanceled", target: "canceled", actions: "noteFailure" },
-          { guard: "isUncertain", target: "uncertain", actions: "noteFailure" },
-          { guard: "hasTimedOut", target: "timedOut", actions: "noteFailure" },
+          { guard: "isUncertain", target: "uncertain", actions: ["noteFailure", "noteDoubt"] },
           { guard: "mayRetry", target: "backingOff", actions: "noteFailure" },
+          { guard: "isDoubtful", target: "needsOperator", actions: "noteFailure" },
+          { guard: "wasCanceled", target: "canceled", actions: "noteFailure" },
+          { guard: "hasTimedOut", target: "timedOut", actions: "noteFailure" },
           { target: "failed", actions: "noteFailure" },
         ],
       },
@@ -211,9 +226,14 @@ export const invocationMachine = setup({
           target: "running",
           actions: ["nextAttempt", assign({ at: ({ event }) => doneOf(event).at }), "bind"],
         },
-        onError: { target: "failed" },
+        onError: [{ guard: "isDoubtful", target: "needsOperator" }, { target: "failed" }],
       },
-      on: { "invocation.cancel": [{ target: "canceled", actions: ["noteCancel", "noteCanceled"] }] },
+      on: {
+        "invocation.cancel": [
+          { guard: "isDoubtful", target: "needsOperator", actions: "noteCancel" },
+          { target: "canceled", actions: ["noteCancel", "noteCanceled"] },
+        ],
+      },
     },
     uncertain: {
       always: [
@@ -228,11 +248,11 @@ export const invocationMachine = setup({
         src: "port",
         input: ({ context }) => rules.verifyCall(context),
         onDone: [
-          { guard: "isVerifiedApplied", target: "succeeded", actions: ["noteReturn", "noteVerified"] },
-          { guard: "mayRepeat", target: "backingOff" },
-          { target: "failed", actions: "noteVerified" },
+          { guard: "isVerifiedApplied", target: "succeeded", actions: ["noteVerified", "noteApplied"] },
+          { guard: "mayRepeat", target: "backingOff", actions: ["noteLookUp", "noteNotApplied"] },
+          { target: "failed", actions: ["noteVerified", "noteNotApplied"] },
         ],
-        onError: { target: "needsOperator" },
+        onError: { target: "needsOperator", actions: assign(({ event }) => ({ at: failedOf(event).at })) },
       },
       on: { "invocation.cancel": { actions: "noteCancel" } },
     },
@@ -241,8 +261,8 @@ export const invocationMachine = setup({
       on: {
         "question.decided": [
           { guard: "choseRunAgain", target: "binding", actions: ["nextAttempt", "noteTime"] },
-          { guard: "choseApplied", target: "succeeded", actions: ["noteOperator", "clearFailure"] },
-          { guard: "choseNotApplied", target: "failed", actions: "noteOperator" },
+          { guard: "choseApplied", target: "succeeded", actions: ["noteOperator", "noteApplied"] },
+          { guard: "choseNotApplied", target: "failed", actions: ["noteOperator", "noteNotApplied"] },
           { target: "unknown", actions: ["noteOperator", "noteAbandoned"] },
         ],
         "invocation.cancel": {

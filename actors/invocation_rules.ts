@@ -1,13 +1,13 @@
 /** The pure rules that the invocation machine consults: what it asks for, and what an ending means. */
 import type { CatalogEntry } from "../schemas/catalog.ts";
-import type { PortDone, PortRequestOf } from "../schemas/effect.ts";
+import type { PortDone, PortFailed, PortRequestOf } from "../schemas/effect.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
-import { InvocationOutcome, type InvocationRequest, type InvocationResult } from "../schemas/invocation.ts";
+import { InvocationOutcome, type InvocationRequest } from "../schemas/invocation.ts";
 import { checkArguments } from "../schemas/json_schema.ts";
 import { limits } from "../schemas/limits.ts";
 import type { QuestionSubject } from "../schemas/question.ts";
 import type { Mechanism } from "../schemas/tool.ts";
-import type { InvocationContext, InvocationEvent } from "./invocation.ts";
+import type { InvocationContext, InvocationEnding, InvocationEvent } from "./invocation.ts";
 import { entryOf } from "./library.ts";
 import { authorize } from "./policy/authorize.ts";
 import { ruleKey } from "./policy/rule_key.ts";
@@ -42,7 +42,10 @@ export function validate(request: InvocationRequest): Failure | null {
   const entry = entryOfRequest(request);
   if (entry === undefined) return unknownTool(request);
   if (request.arguments === undefined) {
-    return failure("arguments_invalid", `The arguments of "${request.name}" are not a JSON object: send one`);
+    return failure(
+      "arguments_invalid",
+      `The arguments of "${request.name}" are not a JSON object with plain keys: send one`,
+    );
   }
   const problems = checkArguments(entry.definition.inputSchema, request.arguments);
   if (problems.length === 0) return null;
@@ -124,6 +127,17 @@ export function hasAttemptLeft(context: InvocationContext): boolean {
   return effectClass === "conditional" && context.attempt < limits.attemptsConditionalMax;
 }
 
+/** True if an attempt may have happened, and a repeat could hurt. */
+export function isUncertain(context: InvocationContext, failed: PortFailed): boolean {
+  return failed.status === "unknown" && entryIn(context).definition.effectClass !== "idempotent";
+}
+
+/** True if another attempt may fare better, and this one certainly did not happen or may happen twice. */
+export function isRetryable(context: InvocationContext, failed: PortFailed): boolean {
+  if (failed.status === "unknown") return entryIn(context).definition.effectClass === "idempotent";
+  return failed.status === "failed" && failed.failure.retryable;
+}
+
 /** True if a tool ran and said no. */
 export function isErrorReturn(done: PortDone): boolean {
   return typeof done.value === "object" && done.value !== null && !Array.isArray(done.value) &&
@@ -178,13 +192,18 @@ export function abandoned(): Failure {
   return failure("outcome_abandoned", "The outcome of this call is unknown. Do not repeat it");
 }
 
+/** The ending of an uncertain call of which it is known now that it did not happen. */
+export function notApplied(): Failure {
+  return failure("tool_failed", "The call was begun but not applied");
+}
+
 /** The ending of a call that was canceled before it was dispatched. */
 export function canceled(): Failure {
   return failure("tool_canceled", "The call was canceled before it was made");
 }
 
 /** How the invocation ended, for its turn. `outcome` is the output of the final state reached. */
-export function resultOf(context: InvocationContext, outcome: unknown): InvocationResult {
+export function resultOf(context: InvocationContext, outcome: unknown): InvocationEnding {
   const ended = InvocationOutcome.parse(outcome);
   const reached = context.firstIntent !== null;
   return {
@@ -196,5 +215,6 @@ export function resultOf(context: InvocationContext, outcome: unknown): Invocati
     ...(context.failure === null ? {} : { failure: context.failure }),
     attempts: reached ? context.attempt : 0,
     ...(context.via === null ? {} : { via: context.via }),
+    at: context.at,
   };
 }

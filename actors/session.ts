@@ -42,7 +42,6 @@ export type SessionEvent =
 /** A prompt that waits for its turn: where it stands in the journal, and who wants the answer. */
 export interface PromptRef {
   readonly seq: number;
-  readonly at: number;
   readonly command: CommandRef | null;
   readonly replyTo: string | null;
 }
@@ -83,7 +82,7 @@ export const sessionMachine = setup({
   },
   actions: {
     post,
-    noteCatalog: assign(({ event }) => ({ issued: rules.catalogIn(event), refusal: null })),
+    noteCatalog: assign(({ context, event }) => rules.withCatalog(context, rules.catalogIn(event))),
     noteRefusal: assign(({ event }) => ({ refusal: rules.refusalIn(event) })),
     enqueuePrompt: assign(({ context, event }) => ({ queue: [...context.queue, rules.promptOf(event)] })),
     refusePrompt: enqueueActions(({ context, enqueue, event }) => {
@@ -93,8 +92,8 @@ export const sessionMachine = setup({
       for (const params of rules.refuseQueue(context)) enqueue({ type: "post", params });
       enqueue.assign({ queue: [] });
     }),
-    startTurn: enqueueActions(({ context, enqueue }) => {
-      const next = rules.nextTurn(context);
+    startTurn: enqueueActions(({ context, enqueue, event }) => {
+      const next = rules.nextTurn(context, rules.timeOf(event));
       enqueue.spawnChild("turn", { id: `turn/${next.input.turn}`, input: next.input });
       enqueue.assign({ turn: next.input.turn, current: next.prompt, queue: next.rest, notices: [] });
     }),

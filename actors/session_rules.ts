@@ -30,20 +30,29 @@ export function catalogIn(event: SessionEvent): CatalogRef {
   return expect(event, "catalog.issued").catalog;
 }
 
+/** A new catalog counts from the next turn on. A grant was given for the old one's definitions, so it ends with it. */
+export function withCatalog(
+  context: SessionContext,
+  issued: CatalogRef,
+): Pick<SessionContext, "issued" | "refusal" | "grants"> {
+  return { issued, refusal: null, grants: context.issued?.hash === issued.hash ? context.grants : [] };
+}
+
 /** Why no catalog was issued. */
 export function refusalIn(event: SessionEvent): Failure {
   return expect(event, "catalog.refused").failure;
 }
 
-/** When an event was written; events of children carry their own time. */
+/** When an event was written; a child that ended says so in its output. */
 export function timeOf(event: SessionEvent): number {
-  return "at" in event && typeof event.at === "number" ? event.at : 0;
+  if ("output" in event) return event.output.at;
+  return "at" in event ? event.at : 0;
 }
 
 /** Where a prompt stands: its text stays in the journal. */
 export function promptOf(event: SessionEvent): PromptRef {
-  const { seq, at, command, sender, replyTo: answerTo } = expect(event, "session.prompt");
-  return { seq, at, command: command ?? null, replyTo: sender === undefined ? null : answerTo ?? sender };
+  const { seq, command, sender, replyTo: answerTo } = expect(event, "session.prompt");
+  return { seq, command: command ?? null, replyTo: sender === undefined ? null : answerTo ?? sender };
 }
 
 function refuse(prompt: PromptRef, self: string, why: Failure): readonly Outgoing[] {
@@ -88,9 +97,10 @@ export function refuseQueue(context: SessionContext): readonly Outgoing[] {
   return context.queue.flatMap((prompt) => refuse(prompt, context.address, why));
 }
 
-/** The turn that starts now: the first waiting prompt, under the catalog that was issued last. */
+/** The turn that starts at `at`: the first waiting prompt, under the catalog that was issued last. */
 export function nextTurn(
   context: SessionContext,
+  at: number,
 ): { readonly input: TurnInput; readonly prompt: PromptRef; readonly rest: readonly PromptRef[] } {
   const [prompt, ...rest] = context.queue;
   if (prompt === undefined || context.issued === null) {
@@ -99,7 +109,7 @@ export function nextTurn(
   const { agent } = context;
   const input: TurnInput = {
     turn: context.turn + 1,
-    at: prompt.at,
+    at,
     append: [...context.notices, { type: "prompt", seq: prompt.seq }],
     catalog: context.issued,
     model: agent.model,

@@ -15,7 +15,7 @@ import type { TurnOutcome } from "../schemas/message.ts";
 import type { HistoryItem, ModelCall } from "../schemas/model.ts";
 import type { Decision } from "../schemas/question.ts";
 import type { StagePlan } from "./batch.ts";
-import { invocationMachine, type InvocationReport } from "./invocation.ts";
+import { type InvocationEnding, invocationMachine, type InvocationReport } from "./invocation.ts";
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import * as rules from "./turn_rules.ts";
@@ -46,7 +46,7 @@ export type TurnEvent =
     readonly at: number;
   }
   | InvocationReport
-  | { readonly type: "xstate.done.actor.call"; readonly output: InvocationResult; readonly actorId: string };
+  | { readonly type: "xstate.done.actor.call"; readonly output: InvocationEnding; readonly actorId: string };
 
 /** What a turn remembers. */
 export interface TurnContext extends TurnInput {
@@ -64,9 +64,10 @@ export interface TurnContext extends TurnInput {
   readonly failure: Failure | null;
 }
 
-/** How a turn ended. `answer` is the intent whose outcome holds the final text. */
+/** How a turn ended, and when. `answer` is the intent whose outcome holds the final text. */
 export interface TurnResult {
   readonly turn: number;
+  readonly at: number;
   readonly outcome: TurnOutcome;
   readonly steps: number;
   readonly text: string;
@@ -74,8 +75,8 @@ export interface TurnResult {
   readonly failure: Failure | null;
 }
 
-function resultOf(event: unknown): InvocationResult {
-  return (event as { readonly output: InvocationResult }).output;
+function endingOf(event: unknown): InvocationEnding {
+  return (event as { readonly output: InvocationEnding }).output;
 }
 
 /** The behaviour of one turn. Stops at 1,000 microsteps (K8). */
@@ -108,6 +109,7 @@ export const turnMachine = setup({
       at: doneOf(event).at,
       failure: null,
     })),
+    noteTime: assign(({ context, event }) => ({ at: "at" in event ? event.at : context.at })),
     noteCancel: assign({ cancelAsked: true }),
     noteCanceled: assign({ failure: () => rules.canceled() }),
     plan: assign(({ context }) => ({ plan: rules.plan(context), stage: 0, results: [], live: [] })),
@@ -123,9 +125,10 @@ export const turnMachine = setup({
     }),
     nextStage: assign(({ context }) => ({ stage: context.stage + 1 })),
     settleCall: enqueueActions(({ context, enqueue, event }) => {
-      const result = resultOf(event);
+      const { at, ...result } = endingOf(event);
       enqueue.stopChild(result.ordinal);
       enqueue.assign({
+        at: Math.max(context.at, at),
         results: [...context.results, result],
         live: context.live.filter((ordinal) => ordinal !== result.ordinal),
       });
@@ -184,7 +187,7 @@ export const turnMachine = setup({
         ],
       },
       // A model call harms nobody, so it may be dropped (K11).
-      on: { "turn.cancel": { target: "canceled", actions: "noteCanceled" } },
+      on: { "turn.cancel": { target: "canceled", actions: ["noteTime", "noteCanceled"] } },
     },
     waiting: {
       invoke: {
@@ -194,7 +197,7 @@ export const turnMachine = setup({
         onDone: { target: "generating", actions: "nextAttempt" },
         onError: { target: "failed" },
       },
-      on: { "turn.cancel": { target: "canceled", actions: "noteCanceled" } },
+      on: { "turn.cancel": { target: "canceled", actions: ["noteTime", "noteCanceled"] } },
     },
     planning: {
       entry: ["plan", { type: "post", params: ({ context }) => rules.planNote(context) }],
@@ -209,7 +212,7 @@ export const turnMachine = setup({
       ],
       on: {
         "xstate.done.actor.*": { actions: "settleCall" },
-        "turn.cancel": { actions: ["noteCancel", "cancelCalls"] },
+        "turn.cancel": { actions: ["noteTime", "noteCancel", "cancelCalls"] },
         "turn.decided": { actions: ["noteGrant", "forwardDecision"] },
         "question.open": { actions: "reportUp" },
         "question.withdraw": { actions: "reportUp" },

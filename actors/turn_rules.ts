@@ -114,7 +114,7 @@ function historyItem(result: InvocationResult): HistoryItem {
 /** What the model is told in words of a call that yielded no result (R9). */
 function wordsFor(result: InvocationResult): string {
   if (result.outcome === "succeeded") {
-    return "The operator confirmed that this call was applied; its result was lost";
+    return "It was found out that this call was applied; its result was lost";
   }
   if (result.outcome === "unknown") return "The outcome of this call is unknown. Do not repeat it";
   const said = result.failure?.message ?? "The call was not made";
@@ -150,6 +150,7 @@ export function canceled(): Failure {
 export function turnResult(context: TurnContext, outcome: unknown): TurnResult {
   return {
     turn: context.turn,
+    at: context.at,
     outcome: TurnOutcome.parse(outcome),
     steps: context.step + 1,
     text: context.text,

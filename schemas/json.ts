@@ -20,7 +20,15 @@ export const JsonObject: z.ZodType<JsonObject> = z.custom<JsonObject>(
   { message: "must be a JSON object" },
 );
 
-/** True if `value` is made of JSON values only: no undefined, no NaN, no class instances. */
+/**
+ * Keys that JSON writes with an escape. V8 15.0 can give an escaped key back as another one (`{"\\t":1}` parsed as
+ * `{"\\\\":1}` after an object that had such a key), and a text that does not parse to what was written cannot be
+ * journaled. Such keys are refused where values enter.
+ */
+// deno-lint-ignore no-control-regex -- control characters are what is looked for
+const escapedKey = /["\\\u0000-\u001f\u007f]/;
+
+/** True if `value` is made of JSON values only: no undefined, no NaN, no class instances, no key with an escape. */
 export function isJson(value: unknown): value is Json {
   const waiting: unknown[] = [value];
   while (waiting.length > 0) {
@@ -31,12 +39,27 @@ export function isJson(value: unknown): value is Json {
       continue;
     }
     if (typeof next !== "object") return false;
-    if (Array.isArray(next)) waiting.push(...next);
+    if (Array.isArray(next)) { for (const item of next) waiting.push(item); }
     else {
       const prototype = Object.getPrototypeOf(next);
       if (prototype !== Object.prototype && prototype !== null) return false;
-      waiting.push(...Object.values(next as Record<string, unknown>));
+      for (const [key, item] of Object.entries(next)) {
+        if (escapedKey.test(key)) return false;
+        waiting.push(item);
+      }
     }
   }
   return true;
+}
+
+/** JSON text with the keys of every object sorted: one text for one value. For hashing, never for snapshots (K5). */
+export function canonicalJson(value: unknown): string {
+  if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  const fields = value as Record<string, unknown>;
+  const parts: string[] = [];
+  for (const key of Object.keys(fields).sort()) {
+    if (fields[key] !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(fields[key])}`);
+  }
+  return `{${parts.join(",")}}`;
 }

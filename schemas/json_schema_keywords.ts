@@ -8,6 +8,8 @@ const problemsMax = 5;
 const problemCharactersMax = 300;
 /** Schemas inside each other in one check, references included. */
 const schemaDepthMax = 200;
+/** What one schema costs of the budget, measured against one character of a pattern. */
+const visitSteps = 4;
 
 /** One check at work. Sub-checks of `anyOf` and its like have problems of their own and share the budget. */
 export interface Check {
@@ -37,14 +39,6 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** JSON with the keys of every object in order: equal values have equal texts. */
-export function canonicalJson(value: Json): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  if (isList(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  const entries = Object.entries(value).sort(([left], [right]) => left < right ? -1 : Number(left > right));
-  return `{${entries.map(([key, one]) => `${JSON.stringify(key)}:${canonicalJson(one)}`).join(",")}}`;
-}
-
 /** The place in a schema that a `$ref` leads to. Only places inside the schema itself: nothing is ever fetched (B85). */
 export function refTarget(root: JsonObject, ref: Json): JsonObject | boolean | undefined {
   if (typeof ref !== "string" || !/^#(?:\/|$)/.test(ref)) return undefined;
@@ -60,7 +54,8 @@ export function refTarget(root: JsonObject, ref: Json): JsonObject | boolean | u
 export function visit(at: Visit, schema: Json): void {
   const { budget } = at.check;
   if (at.depth > schemaDepthMax) budget.stepsLeft = -1;
-  if (--budget.stepsLeft < 0) return;
+  budget.stepsLeft -= visitSteps;
+  if (budget.stepsLeft < 0) return;
   if (schema === false) report(at, at.path, "is not allowed");
   if (!isObject(schema)) return;
   const here = { ...at, schema };

@@ -1,23 +1,9 @@
 /** Canonical JSON: one text for one value, for hashes and comparisons (K5). */
-import type { Json } from "../schemas/json.ts";
+import { canonicalJson, type Json } from "../schemas/json.ts";
 
 /** A value as the journal will give it back: what a machine is handed, live and in replay. Drops undefined fields. */
 export function throughJson<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
-}
-
-/** JSON text with the keys of every object sorted: for hashing only, never for snapshots (K5). */
-export function canonicalJson(value: unknown): string {
-  if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  const toJson = (value as { toJSON?: unknown }).toJSON;
-  if (typeof toJson === "function") return canonicalJson(toJson.call(value));
-  const fields = value as Record<string, unknown>;
-  const parts: string[] = [];
-  for (const key of Object.keys(fields).sort()) {
-    if (fields[key] !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(fields[key])}`);
-  }
-  return `{${parts.join(",")}}`;
 }
 
 /** True if two values have the same JSON, whatever the order of their keys; undefined fields count as absent. */

@@ -81,7 +81,7 @@ export interface TurnReport {
 
 /** A prompt that was given: accepted means durable; the report comes when its turn has ended, durably. */
 export interface GivenPrompt {
-  readonly accepted: Promise<void>;
+  readonly accepted: () => Promise<void>;
   readonly report: Promise<TurnReport>;
 }
 

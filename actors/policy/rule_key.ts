@@ -1,7 +1,7 @@
 /** The rule that "always allow for this session" would add for a call. */
 import type { CatalogEntry } from "../../schemas/catalog.ts";
 import type { JsonObject } from "../../schemas/json.ts";
-import { canonicalJson } from "../../schemas/json_schema_keywords.ts";
+import { canonicalJson } from "../../schemas/json.ts";
 
 /** Longest rule, in characters: what a question can show. */
 const ruleCharactersMax = 600;

@@ -47,14 +47,19 @@ export class Conversations implements EntryObserver {
   /** The conversation up to an intent that is being carried out: everything that was written so far. */
   async transcript(root: RootAddress, _intent: IntentId): Promise<Transcript> {
     const kept = await this.#loaded(root);
-    const { fold } = kept;
-    if (fold.cutTo < kept.hashed) [kept.hashed, kept.chain] = [0, ""];
-    fold.cutTo = Infinity;
-    const messages = fold.messages.slice();
-    const fresh = messages.slice(kept.hashed);
-    const chain = await this.#digest(new TextEncoder().encode(`${kept.chain}\n${JSON.stringify(fresh)}`));
-    [kept.chain, kept.hashed] = [chain, messages.length];
-    return { messages, digest: chain };
+    const messages = kept.fold.messages.slice();
+    await this.#hash(kept, messages);
+    return { messages, digest: kept.chain };
+  }
+
+  /** Chains what each model call was given, so that a long history is hashed once, and alike after a restart. */
+  async #hash(kept: Kept, messages: readonly ModelMessage[]): Promise<void> {
+    for (const length of kept.fold.given) {
+      if (length <= kept.hashed) continue;
+      const fresh = messages.slice(kept.hashed, length);
+      kept.hashed = length;
+      kept.chain = await this.#digest(new TextEncoder().encode(`${kept.chain}\n${JSON.stringify(fresh)}`));
+    }
   }
 
   /** The text that answered an intent, from memory if it is the latest, otherwise from the journal. */

@@ -15,13 +15,13 @@ export class ConversationFold {
   lastSeq = 0;
   /** The latest answer: the intent that it answers, and its text. */
   lastAnswer: { readonly id: string; readonly text: string } | undefined;
-  /** Messages up to here stand for good; a retry of the same step starts again from here. */
-  stepStart = 0;
-  /** Length to which the messages were last cut back; tells who hashed more that it must begin again. */
-  cutTo = Infinity;
+  /** How many messages each model call was given, in order: where the conversation may be hashed in pieces. */
+  readonly given: number[] = [];
   readonly #texts = new Map<number, string>();
   readonly #returns = new Map<string, { readonly text: string; readonly isError: boolean }>();
   #step = "";
+  /** Messages up to here stand for good; a retry of the same step starts again from here. */
+  #stepStart = 0;
 
   /** Takes the next entry. Entries that were taken already are skipped. */
   take(entry: Entry): void {
@@ -46,7 +46,7 @@ export class ConversationFold {
     const body = entry.body as { readonly input?: { readonly agent?: { readonly instructions?: string } } };
     const text = body.input?.agent?.instructions ?? "";
     if (text !== "") this.messages.push({ role: "system", text });
-    this.stepStart = this.messages.length;
+    this.#stepStart = this.messages.length;
   }
 
   #noteText(entry: Entry): void {
@@ -60,14 +60,15 @@ export class ConversationFold {
     const name = `${turn}.${step}`;
     if (name === this.#step) {
       // The same step is asked again: what its first try added is added once.
-      this.messages.length = this.stepStart;
-      this.cutTo = Math.min(this.cutTo, this.stepStart);
+      this.messages.length = this.#stepStart;
+      this.given.pop();
     } else {
       this.#step = name;
       this.#answerOpenCalls(append);
-      this.stepStart = this.messages.length;
+      this.#stepStart = this.messages.length;
     }
     for (const item of append) this.messages.push(this.#messageOf(item));
+    this.given.push(this.messages.length);
   }
 
   /** A call that never got a result, because its turn was stopped, still needs one before the model is asked again. */

@@ -5,7 +5,7 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import { ModelAnswer, type ModelRequest } from "../../schemas/model.ts";
 import type { ToolSpec } from "../../schemas/tool.ts";
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../../schemas/json.ts";
 import { AnswerCollector, type Collected } from "../model/collect.ts";
 import { ModelError, type ModelProvider } from "../model/provider.ts";
 import type { Seams } from "../seams.ts";
@@ -75,8 +75,16 @@ async function generate(
   };
   const collected = await collect(call, provider.generate(request, signal), signal);
   if (!collected.ok) return failed(collected.failure);
-  // The conversation stands here by its digest: a long history is hashed once, not at every step.
-  const hashed = canonicalJson({ ...request, model: args.model, messages: digest });
+  // Conversation and tools stand here by their digests: what is long is hashed once, not at every step.
+  const { toolChoice, maxOutputTokens } = args;
+  const asked = {
+    model: args.model,
+    messages: digest,
+    catalog: args.catalog.hash,
+    toolChoice,
+    maxOutputTokens,
+  };
+  const hashed = canonicalJson(asked);
   const requestHash = await options.seams.digest(new TextEncoder().encode(hashed));
   const answer = { ...collected.answer, requestHash };
   if (ModelAnswer.safeParse(answer).success) return { status: "ok", value: answer };

@@ -135,9 +135,7 @@ class Round {
   async examineStream(root: string): Promise<void> {
     this.counts.streams += 1;
     const walk = new StreamWalk(root);
-    for await (const row of this.#store.list({ prefix: prefixes.log(root) })) {
-      await this.#examineValue(walk, row);
-    }
+    await this.#examineValues(walk);
     const agrees = await this.#examineHead(walk);
     await this.#examineSnapshot(root);
     const { sound, values, blobs, isSound } = walk;

@@ -2,7 +2,8 @@
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { InputBody } from "../../schemas/entry.ts";
 import type { CommandRef } from "../../schemas/message.ts";
-import { canonicalJson, throughJson } from "../canonical.ts";
+import { canonicalJson } from "../../schemas/json.ts";
+import { throughJson } from "../canonical.ts";
 import { keys } from "../journal/keys.ts";
 import type { StoreKey } from "../journal/store.ts";
 import { type Kernel, KernelError, type PendingCommand, type StoredReply } from "./kernel.ts";
@@ -17,8 +18,8 @@ export interface Command {
 
 /** The two acknowledgements of a command. */
 export interface Acknowledgements {
-  /** Resolves once the command is durable. */
-  readonly accepted: Promise<void>;
+  /** Resolves once the command is durable. Asking for it makes the writer hurry; who waits for the reply need not. */
+  readonly accepted: () => Promise<void>;
   /** Resolves once its reply is durable, maybe many cranks and restarts later. */
   readonly reply: Promise<StoredReply>;
 }
@@ -68,7 +69,14 @@ function enter(kernel: Kernel, command: Command, hash: string, key: StoreKey): A
     kernel.replyWaiters.delete(claimOf(keys.reply(ref.principal, ref.key)));
     throw error;
   }
-  return { accepted: accepted.promise, reply };
+  return { accepted: hurried(kernel, accepted.promise), reply };
+}
+
+function hurried(kernel: Kernel, accepted: Promise<void>): () => Promise<void> {
+  return () => {
+    kernel.journal.writer.urge();
+    return accepted;
+  };
 }
 
 async function repeat(
@@ -84,7 +92,7 @@ async function repeat(
       `Key "${ref.key}" was used for another command: use a new key`,
     );
   }
-  const accepted = "accepted" in known ? known.accepted : Promise.resolve();
+  const accepted = hurried(kernel, "accepted" in known ? known.accepted : Promise.resolve());
   // Wait first, look second: a reply that becomes durable in between is then seen one way or the other.
   const coming = waitForReply(kernel, keys.reply(ref.principal, ref.key));
   const stored = await kernel.journal.readReply(ref.principal, ref.key) as StoredReply | undefined;

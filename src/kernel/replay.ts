@@ -2,7 +2,7 @@
 import { wireMachines } from "../../actors/wiring.ts";
 import type { CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../../schemas/json.ts";
 import type { Seams } from "../seams.ts";
 import { CrankDesk } from "./desk.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank } from "./feed.ts";

@@ -4,7 +4,7 @@ import { failure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
-import { canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../../schemas/json.ts";
 import { StoreError } from "../journal/store.ts";
 import type { SnapshotDraft, Unit } from "../journal/unit.ts";
 import { settleReply } from "./command.ts";
@@ -67,8 +67,9 @@ export function writeUnit(kernel: Kernel, root: LiveRoot, result: CrankResult): 
   }
 }
 
+/** A birth is awaited; a command's sender says so himself, by asking whether it was accepted. */
 function waits(result: CrankResult): boolean {
-  return result.mail.kind !== "outcome" && result.mail.onAccepted !== undefined;
+  return result.mail.kind === "created";
 }
 
 function endDropped(kernel: Kernel, root: LiveRoot, record: CrankRecord): void {

@@ -1,6 +1,6 @@
 /** Collects a provider's events into one answer, within bounds. */
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
-import type { Json, JsonObject } from "../../schemas/json.ts";
+import { isJson, type Json, type JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { FinishReason, ModelEvent, Usage } from "../../schemas/model.ts";
 
@@ -81,7 +81,7 @@ export class AnswerCollector {
     }
     const calls: CollectedCall[] = [];
     for (const call of this.#calls) {
-      const value = call.value ?? call.text;
+      const value = call.value === undefined ? call.text : call.value;
       if (!isShallow(value)) {
         return refuse(tooLarge(`arguments nested more than ${limits.jsonDepthMax} deep`));
       }
@@ -134,7 +134,7 @@ function tooLargeInBytes(): Failure {
 /** Arguments as an object; what is no JSON object is kept as text, so that the refusal can show it. */
 function argumentsOf(value: Json): { readonly arguments: JsonObject } | { readonly argumentsText: string } {
   const parsed = typeof value === "string" ? parse(value) : value;
-  if (isObject(parsed) && isShallow(parsed)) return { arguments: parsed };
+  if (isObject(parsed) && isShallow(parsed) && isJson(parsed)) return { arguments: parsed };
   return { argumentsText: typeof value === "string" ? value : JSON.stringify(value) };
 }
 

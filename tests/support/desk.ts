@@ -35,6 +35,8 @@ export interface TestDesk extends Desk {
   seq: number;
   readonly asks: Ask[];
   readonly posts: Outgoing[];
+  /** Kinds of asks and posts in the one order in which they were made: `tool.call`, `note turn.planned`. */
+  readonly order: string[];
   post(outgoing: Outgoing): void;
 }
 
@@ -42,6 +44,7 @@ export interface TestDesk extends Desk {
 export function createTestDesk(): TestDesk {
   const asks: Ask[] = [];
   const posts: Outgoing[] = [];
+  const order: string[] = [];
   let booked = 0;
   let bookedAt = 0;
   const find = (id: IntentId) => {
@@ -53,12 +56,14 @@ export function createTestDesk(): TestDesk {
     seq: 1,
     asks,
     posts,
+    order,
     book(request) {
       if (bookedAt !== this.seq) [bookedAt, booked] = [this.seq, 0];
       const id = `${this.seq}.${booked++}`;
       assertJson(request, `the request ${request.port}`);
       portArgs[request.port].parse(request.args);
       asks.push({ id, request, state: "pending", cancelAsked: false, ref: undefined });
+      order.push(request.port);
       return id;
     },
     register(id, request, ref, cancelAsked) {
@@ -84,6 +89,7 @@ export function createTestDesk(): TestDesk {
         rootMessages[kind].parse(outgoing.message);
       }
       posts.push(outgoing);
+      order.push(outgoing.kind === "note" ? `note ${outgoing.type}` : outgoing.kind);
     },
   };
 }
@@ -100,7 +106,10 @@ export function wireForTest<M extends AnyStateMachine>(machine: M, desk: TestDes
 
 /** Answers the oldest pending ask of a kind with a value. `at` in milliseconds. */
 export function settlePort(desk: TestDesk, kind: PortKind, value: Json, at: number): void {
-  const ask = pendingOf(desk, kind);
+  settleAsk(pendingOf(desk, kind), value, at);
+}
+
+function settleAsk(ask: Ask, value: Json, at: number): void {
   ask.state = "settled";
   ask.ref?.send({ type: "port.settled", done: { value: throughJson(value), at, intent: ask.id } });
 }
@@ -110,13 +119,18 @@ export interface FailureSketch {
   readonly status?: PortFailed["status"];
   readonly code?: FailureCode;
   readonly message?: string;
+  /** Default true. */
+  readonly retryable?: boolean;
 }
 
 /** Fails the oldest pending ask of a kind: `failed`, `tool_failed` unless the sketch says otherwise. */
 export function failPort(desk: TestDesk, kind: PortKind, sketch: FailureSketch, at: number): void {
   const ask = pendingOf(desk, kind);
   ask.state = "failed";
-  const failure = retryableFailure(sketch.code ?? "tool_failed", sketch.message ?? "made up by a test");
+  const failure = {
+    ...retryableFailure(sketch.code ?? "tool_failed", sketch.message ?? "made up by a test"),
+    retryable: sketch.retryable ?? true,
+  };
   const failed: PortFailed = { status: sketch.status ?? "failed", failure, at, intent: ask.id };
   ask.ref?.send({ type: "port.failed", failed });
 }
@@ -149,9 +163,12 @@ export interface Run {
   status(): string;
   context(): Record<string, unknown>;
   output(): unknown;
+  /** The state of a child, named by the ids on the way to it; undefined if it is gone. */
+  child(...path: readonly string[]): AnyMachineSnapshot | undefined;
   /** Sends a message to the machine, or to a child named by the ids on the way to it. */
   send(message: { readonly type: string }, stamp?: Partial<Stamp>, path?: readonly string[]): void;
-  settle(kind: PortKind, value: Json): void;
+  /** Answers the oldest pending ask of a kind, or the one that is `younger` places behind it. */
+  settle(kind: PortKind, value: Json, younger?: number): void;
   fail(kind: PortKind, sketch?: FailureSketch): void;
   /** Kinds of the asks that nobody answered yet, in order. */
   pending(): PortKind[];
@@ -188,6 +205,11 @@ export function startRun<M extends AnyStateMachine>(machine: M, input: InputFrom
     status: () => snapshot().status,
     context: () => snapshot().context as Record<string, unknown>,
     output: () => snapshot().output,
+    child: (...path) => {
+      let found: AnyMachineSnapshot | undefined = snapshot();
+      for (const id of path) found = found?.children[id]?.getSnapshot() as AnyMachineSnapshot | undefined;
+      return found;
+    },
     send: (message, stamp = {}, path = []) =>
       step(() => {
         let target: AnyActorRef | undefined = actor as AnyActorRef;
@@ -195,7 +217,7 @@ export function startRun<M extends AnyStateMachine>(machine: M, input: InputFrom
         assert.ok(target, `no child ${path.join(" / ")}`);
         target.send({ ...throughJson(message), at: run.now, seq: desk.seq, ...stamp });
       }),
-    settle: (kind, value) => step(() => settlePort(desk, kind, value, run.now)),
+    settle: (kind, value, younger) => step(() => settleAsk(pendingOf(desk, kind, younger), value, run.now)),
     fail: (kind, sketch = {}) => step(() => failPort(desk, kind, sketch, run.now)),
     pending: () => desk.asks.filter((ask) => ask.state === "pending").map((ask) => ask.request.port),
     kinds: () => desk.asks.map((ask) => ask.request.port),
@@ -211,8 +233,9 @@ export function startRun<M extends AnyStateMachine>(machine: M, input: InputFrom
   return run;
 }
 
-function pendingOf(desk: TestDesk, kind: PortKind): Ask {
-  const ask = desk.asks.find((one) => one.state === "pending" && one.request.port === kind);
+function pendingOf(desk: TestDesk, kind: PortKind, younger = 0): Ask {
+  const asks = desk.asks.filter((one) => one.state === "pending" && one.request.port === kind);
+  const ask = asks[younger];
   const open = desk.asks.filter((one) => one.state === "pending").map((one) => one.request.port);
   assert.ok(ask, `no ${kind} is pending; pending: ${open.join(", ") || "nothing"}`);
   return ask;

@@ -2,7 +2,7 @@
 import type { Entry } from "../../schemas/entry.ts";
 import type { Json } from "../../schemas/json.ts";
 import { type Journal, openJournal } from "../../src/journal/journal.ts";
-import type { StoreError } from "../../src/journal/store.ts";
+import type { Row, StoreError } from "../../src/journal/store.ts";
 import type { SnapshotDraft, Unit } from "../../src/journal/unit.ts";
 import { MemoryDisk, type MemoryStore, type MemoryStoreOptions } from "./memory_store.ts";
 import { createWorld, type World } from "./world.ts";
@@ -82,6 +82,11 @@ export async function openWorldJournal(
 export async function entriesOn(disk: MemoryDisk, of = root): Promise<Entry[]> {
   const { journal } = await openWorldJournal({ disk: disk.copy() });
   return await collect(journal.readEntries(of));
+}
+
+/** Rows of one kind (`log`, `blob`, `snap`, …) on a disk. */
+export function rowsOn(disk: MemoryDisk, kind: string): Row[] {
+  return disk.rows().filter(({ key }) => key[0] === kind);
 }
 
 /** All that an iterable gives. */

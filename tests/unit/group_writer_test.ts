@@ -1,34 +1,11 @@
-/** The one writer: order, packing, and what it does when a commit fails at any point. */
+/** The one writer: order, groups, refusals, and its end. */
 import assert from "node:assert/strict";
-import { limits } from "../../schemas/limits.ts";
-import { keys, prefixes } from "../../src/journal/keys.ts";
-import { decodePackedValue } from "../../src/journal/packed_value.ts";
 import { StoreError } from "../../src/journal/store.ts";
 import { type Fault, MemoryDisk } from "../support/memory_store.ts";
-import {
-  collect,
-  entriesFrom,
-  entriesOn,
-  entryAt,
-  openWorldJournal,
-  root,
-  rootNamed,
-  snapshotAt,
-  unitFrom,
-  unitOf,
-} from "../support/units.ts";
+import { entriesFrom, entriesOn, openWorldJournal, root, rowsOn, unitFrom } from "../support/units.ts";
 import { digestNow } from "../support/world.ts";
 
-const digest = (bytes: Uint8Array) => Promise.resolve(digestNow(bytes));
 const encoder = new TextEncoder();
-
-function valuesOn(disk: MemoryDisk, of = root) {
-  return disk.rows().filter(({ key }) => key[0] === "log" && key[1] === of);
-}
-
-function rowsOn(disk: MemoryDisk, kind: string) {
-  return disk.rows().filter(({ key }) => key[0] === kind);
-}
 
 Deno.test("writer commits units pushed together in one flush and packs them into one value (K10)", async () => {
   const { world, disk, journal: { writer } } = await openWorldJournal();
@@ -39,7 +16,7 @@ Deno.test("writer commits units pushed together in one flush and packs them into
   assert.equal(writer.counters.commits, 1);
   assert.equal(writer.unwritten, 0);
   assert.deepEqual(told, Array.from({ length: 20 }, (_, i) => i + 1));
-  assert.equal(valuesOn(disk).length, 1);
+  assert.equal(rowsOn(disk, "log").length, 1);
   assert.deepEqual(await entriesOn(disk), entriesFrom(1, 20));
 });
 

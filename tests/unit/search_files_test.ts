@@ -93,7 +93,7 @@ Deno.test("search_files does not follow links out of the workspace", async () =>
     await Deno.symlink("../out/s", `${folder}/ws/s`);
     assert.equal(await search(`${folder}/ws`, { pattern: "needle" }), "[nothing found]");
     assert.equal(await search(`${folder}/ws`, { pattern: "needle", path: "out" }), "path_outside_root");
-    assert.match(await search(`${folder}/ws`, { pattern: "needle", path: "s" }), /not readable/);
+    assert.equal(await search(`${folder}/ws`, { pattern: "needle", path: "s" }), "path_outside_root");
   });
 });
 
@@ -141,7 +141,7 @@ const hanging = [
   "(a|a)*b",
   "a*a*a*a*a*a*a*b",
   "(.*,)(.*,)(.*,)(.*,)(.*,)(.*,)x",
-  "(a|aa){1,200}b",
+  "(a|aa){1,100}b",
   "(x|a)*(a|y)*(a|z)*b",
 ];
 
@@ -152,7 +152,7 @@ Deno.test("search_files matches in time linear in the line, whatever the pattern
     let asked = 0;
     // Counted, not timed: the matcher asks once for every 256 characters and goes back over none.
     assert.equal(matcher.value.find("a".repeat(65_536), () => ++asked > 1_000), -1);
-    assert.equal(asked, 255, pattern);
+    assert.equal(asked, 256, pattern);
   }
 });
 

@@ -1,0 +1,44 @@
+/** The `troupe` command: wires arguments, environment, signals and the exit code to the command line, and nothing else. */
+import type { Cli } from "./src/cli/cli.ts";
+import { runCli } from "./src/cli/command.ts";
+import { createTerminal } from "./src/cli/terminal.ts";
+import { createSystemSeams } from "./src/system_seams.ts";
+
+function createCli(): Cli {
+  const env = (name: string) => Deno.env.get(name) || undefined;
+  const terminal = createTerminal({
+    stdout: Deno.stdout,
+    stderr: Deno.stderr,
+    stdin: Deno.stdin,
+    colours: !Deno.noColor && env("TERM") !== "dumb",
+    columns: () => {
+      try {
+        return Deno.consoleSize().columns;
+      } catch {
+        return undefined; // Not on a terminal.
+      }
+    },
+  });
+  const isDebugging = env("TROUPE_DEBUG") === "1";
+  const seams = createSystemSeams({
+    log: ({ level, event, detail }) => {
+      if (level !== "warning" && level !== "error" && !isDebugging) return;
+      terminal.err.line(`troupe: ${level}: ${event}${detail === undefined ? "" : ` ${JSON.stringify(detail)}`}`);
+    },
+  });
+  return { terminal, seams, env, cwd: Deno.cwd(), onInterrupt };
+}
+
+const onInterrupt: Cli["onInterrupt"] = (listener) => {
+  const interrupt = () => listener("interrupt");
+  const terminate = () => listener("terminate");
+  Deno.addSignalListener("SIGINT", interrupt);
+  // Windows has no signal of this name.
+  if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", terminate);
+  return () => {
+    Deno.removeSignalListener("SIGINT", interrupt);
+    if (Deno.build.os !== "windows") Deno.removeSignalListener("SIGTERM", terminate);
+  };
+};
+
+if (import.meta.main) Deno.exit(await runCli(Deno.args, createCli()));

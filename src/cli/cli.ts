@@ -1,0 +1,53 @@
+/** What every command is given: its arguments, and all of the process that it may use. */
+import type { Seams } from "../seams.ts";
+import type { ExitCode } from "./exit.ts";
+import type { OptionSpecs, OptionValues } from "./options.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Why the process is asked to end: `interrupt` is Ctrl-C, `terminate` comes from the system. */
+export type Interrupt = "interrupt" | "terminate";
+
+/** The process as commands see it. Made once, by `main.ts`. */
+export interface Cli {
+  readonly terminal: Terminal;
+  readonly seams: Seams;
+  /** A variable of the environment; undefined if it is absent or empty. */
+  readonly env: (name: string) => string | undefined;
+  readonly cwd: string;
+  /** Hears of Ctrl-C from now on, instead of dying of it. Returns how to stop. */
+  readonly onInterrupt: (listener: (kind: Interrupt) => void) => () => void;
+}
+
+/** One call of a command. */
+export interface Call<S extends OptionSpecs> {
+  readonly cli: Cli;
+  readonly options: OptionValues<S>;
+  /** Arguments that are no options, as many as the command takes. */
+  readonly args: readonly string[];
+}
+
+/** What a command's file exports as `command`. */
+export interface Command<S extends OptionSpecs = OptionSpecs> {
+  /** Arguments in order, for example `AGENT`; those in brackets, `[NAME]`, may be left out. */
+  readonly args: readonly string[];
+  /** What the command does, for its `--help`: lines of at most 100 characters. */
+  readonly about: readonly string[];
+  readonly options: S;
+  readonly examples: readonly string[];
+  run(call: Call<S>): Promise<ExitCode>;
+}
+
+/** Checks a command's own types and forgets them, so that all commands fit one table. */
+export function defineCommand<S extends OptionSpecs>(command: Command<S>): Command {
+  return command as unknown as Command;
+}
+
+/** The option `--json`, the same everywhere. */
+export const jsonOption = { kind: "flag", help: "print JSON, for programs" } as const;
+
+/** The option `--store`, the same everywhere. */
+export const storeOption = {
+  kind: "text",
+  value: "FILE",
+  help: "the store; default: $TROUPE_STORE, the host's troupe.yaml, or the user's data folder",
+} as const;

@@ -1,0 +1,92 @@
+/** The commands: a table of names and loaders. A command's file is imported only when it is called: starts stay fast. */
+import type { Cli, Command } from "./cli.ts";
+import { type ExitCode, exitCodes, reportError, UsageError } from "./exit.ts";
+import { helpOf, helpOfAll } from "./help.ts";
+import { nearest, parseOptions } from "./options.ts";
+import { safeText } from "./terminal.ts";
+
+/** A command as the table knows it. */
+export interface CommandRow {
+  /** One line for `troupe --help`. */
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly command: Command }>;
+}
+
+/** All commands, in the order in which `troupe --help` shows them. */
+export const commands: { readonly [name: string]: CommandRow } = {
+  run: { summary: "run one turn of an agent", load: () => import("./run.ts") },
+  demo: { summary: "play a scripted agent and replay what it did", load: () => import("./demo.ts") },
+  sessions: { summary: "list sessions", load: () => import("./sessions.ts") },
+  log: { summary: "show the journal of a session", load: () => import("./log.ts") },
+  replay: { summary: "replay a session or an exported file, and compare", load: () => import("./replay.ts") },
+  export: { summary: "write a session to a file that can be replayed", load: () => import("./export.ts") },
+  questions: { summary: "list the questions that wait for a person", load: () => import("./questions.ts") },
+  answer: { summary: "answer a question", load: () => import("./answer.ts") },
+  cancel: { summary: "cancel the turn of a session", load: () => import("./cancel.ts") },
+  catalog: { summary: "show the tools that an agent gets", load: () => import("./catalog.ts") },
+  schema: { summary: "print JSON Schemas of files and messages", load: () => import("./schema.ts") },
+  doctor: { summary: "check a store, and salvage what is sound", load: () => import("./doctor.ts") },
+  version: { summary: "print the version", load: () => import("./version.ts") },
+};
+
+/** Runs the command line. Never throws: an error is one line on stderr, and an exit code. */
+export async function runCli(argv: readonly string[], cli: Cli): Promise<ExitCode> {
+  try {
+    return await dispatch(argv, cli);
+  } catch (error) {
+    cli.terminal.status(undefined);
+    const { message, code, exit } = reportError(error);
+    const { err } = cli.terminal;
+    err.line(`${err.style.red("troupe:")} ${safeText(message)} [${code}]`);
+    if (cli.env("TROUPE_DEBUG") === "1" && error instanceof Error) err.line(safeText(error.stack ?? ""));
+    return exit;
+  }
+}
+
+async function dispatch(argv: readonly string[], cli: Cli): Promise<ExitCode> {
+  const [first, ...rest] = argv;
+  const { out, err } = cli.terminal;
+  if (first === undefined) {
+    err.write(helpOfAll(commands, err.style));
+    return exitCodes.usage;
+  }
+  if (first === "--help" || first === "-h" || (first === "help" && rest.length === 0)) {
+    out.write(helpOfAll(commands, out.style));
+    return exitCodes.ok;
+  }
+  if (first === "help") return await dispatch([...rest, "--help"], cli);
+  if (first === "--version" || first === "-V") return await dispatch(["version", ...rest], cli);
+  const row = Object.hasOwn(commands, first) ? commands[first] : undefined;
+  if (row === undefined) throw unknownCommand(first);
+  const { command } = await row.load();
+  const end = rest.indexOf("--");
+  const beforeEnd = end < 0 ? rest : rest.slice(0, end);
+  if (beforeEnd.includes("--help") || beforeEnd.includes("-h")) {
+    out.write(helpOf(first, row, command, out.style));
+    return exitCodes.ok;
+  }
+  const { options, args } = parseOptions(rest, command.options);
+  checkArgs(first, command, args);
+  return await command.run({ cli, options, args });
+}
+
+function unknownCommand(name: string): UsageError {
+  const near = nearest(name, Object.keys(commands));
+  const hint = near === undefined ? "see troupe --help" : `did you mean ${near}?`;
+  const what = name.startsWith("-") ? "option" : "command";
+  return new UsageError(`${what}_unknown`, `There is no ${what} ${JSON.stringify(name)}: ${hint}`);
+}
+
+function checkArgs(name: string, command: Command, args: readonly string[]): void {
+  const missing = command.args[args.length];
+  if (missing !== undefined && !missing.startsWith("[")) {
+    throw new UsageError("argument_missing", `troupe ${name} needs ${missing}: see troupe ${name} --help`);
+  }
+  const extra = args[command.args.length];
+  if (extra === undefined) return;
+  const hint = command.args.includes("PROMPT") ? "put the prompt in quotes" : `see troupe ${name} --help`;
+  throw new UsageError(
+    "argument_unexpected",
+    `troupe ${name} has no use for ${JSON.stringify(extra)}: ${hint}`,
+  );
+}

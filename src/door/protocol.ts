@@ -1,0 +1,172 @@
+/** What is said at an owner's door: one JSON text a line, requests in, items, one end or one error a request out. */
+import { z } from "zod";
+import { AgentDefinition } from "../../schemas/agent.ts";
+import { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
+import { Failure } from "../../schemas/failure.ts";
+import { Digest, IntentId, RootAddress } from "../../schemas/ids.ts";
+import { Json } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
+import { TurnOutcome } from "../../schemas/message.ts";
+import { Principal } from "../../schemas/principal.ts";
+import { Decision, QuestionSubject } from "../../schemas/question.ts";
+import type { OpenQuestion } from "../effects/question_ask.ts";
+import { SessionHome } from "../host/session_home.ts";
+
+/** Version of the protocol; a client that speaks another one is told so. */
+export const doorVersion = 1;
+
+const entries: z.ZodType<readonly Entry[]> = z.array(Entry);
+
+/** A question as it is shown and answered. */
+export const DoorQuestion = z.strictObject({
+  id: z.string().max(200),
+  root: RootAddress,
+  subject: QuestionSubject,
+  shown: Digest,
+  /** In milliseconds since the epoch; absent if it never expires. */
+  deadlineAtMs: z.number().optional(),
+});
+/** A question as it is shown and answered. */
+export type DoorQuestion = z.infer<typeof DoorQuestion>;
+
+/** A question as it goes over the wire: JSON knows no time without an end. */
+export function writeQuestion({ deadlineAtMs, ...rest }: OpenQuestion): DoorQuestion {
+  return Number.isFinite(deadlineAtMs) ? { ...rest, deadlineAtMs } : rest;
+}
+
+/** A question as it came over the wire. */
+export function readQuestion({ deadlineAtMs = Infinity, ...rest }: DoorQuestion): OpenQuestion {
+  return { ...rest, deadlineAtMs };
+}
+
+const ModelProgress = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("text_delta"), text: z.string() }),
+  z.looseObject({ type: z.enum(["tool_call_delta", "tool_call_done", "usage", "done"]) }),
+]);
+
+const Progress = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("model"), event: ModelProgress }),
+  z.strictObject({ type: z.literal("tool"), message: z.string() }),
+]);
+
+/** What the giver of a prompt hears. */
+export const DoorEvent = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("entries"), root: RootAddress, entries }),
+  z.strictObject({ type: z.literal("progress"), root: RootAddress, id: IntentId, progress: Progress }),
+  z.strictObject({ type: z.literal("quarantined"), root: RootAddress, reason: z.string() }),
+  z.strictObject({ type: z.literal("question"), question: DoorQuestion }),
+]);
+
+const nothing = z.strictObject({});
+const none = z.null();
+
+/** Parameters, items and end of each method. */
+export const doorMethods = {
+  ping: { params: nothing, item: z.never(), end: z.strictObject({ pid: z.int().min(1), v: z.int() }) },
+  sessions: { params: nothing, item: z.array(RootRecord), end: none },
+  head: { params: z.strictObject({ root: RootAddress }), item: z.never(), end: StreamHead },
+  entries: {
+    /** `max` bounds what is sent in all, so that a reader fetches a long stream at its own pace. */
+    params: z.strictObject({
+      root: RootAddress,
+      from: z.int().min(1),
+      follow: z.boolean(),
+      max: z.int().min(1).optional(),
+    }),
+    item: entries,
+    end: none,
+  },
+  blob: { params: z.strictObject({ digest: Digest }), item: z.base64(), end: none },
+  create: {
+    params: z.strictObject({
+      agent: AgentDefinition,
+      coreRevision: z.string().max(100),
+      home: SessionHome,
+      title: z.string().max(200),
+    }),
+    item: z.never(),
+    end: RootAddress,
+  },
+  prompt: {
+    params: z.strictObject({
+      session: RootAddress,
+      text: z.string().min(1).max(limits.promptCharactersMax),
+      key: z.string().min(1).max(limits.commandKeyBytesMax),
+      from: z.int().min(1),
+      answers: z.boolean(),
+    }),
+    item: DoorEvent,
+    end: z.strictObject({
+      turn: z.int().min(0),
+      outcome: TurnOutcome,
+      steps: z.int().min(0),
+      text: z.string(),
+      failure: Failure.optional(),
+    }),
+  },
+  cancel: {
+    params: z.strictObject({ session: RootAddress, reason: z.string().max(500) }),
+    item: z.never(),
+    end: none,
+  },
+  questions: { params: nothing, item: z.array(DoorQuestion), end: none },
+  answer: {
+    params: z.strictObject({
+      question: z.string().max(200),
+      decision: Decision,
+      by: Principal,
+      shown: Digest,
+      note: z.string().max(1_000).optional(),
+    }),
+    item: z.never(),
+    end: none,
+  },
+  /** Ends a request of the same connection that is still being answered. */
+  stop: { params: z.strictObject({ request: z.int().min(1) }), item: z.never(), end: none },
+} as const;
+
+/** The methods of the door. */
+export const DoorMethod = z.enum(Object.keys(doorMethods) as [keyof typeof doorMethods]);
+/** A method of the door. */
+export type DoorMethod = keyof typeof doorMethods;
+
+/** Parameters of a method. */
+export type DoorParams<M extends DoorMethod> = z.infer<(typeof doorMethods)[M]["params"]>;
+/** What a method gives piece by piece. */
+export type DoorItem<M extends DoorMethod> = z.infer<(typeof doorMethods)[M]["item"]>;
+/** What a method gives at its end. */
+export type DoorEnd<M extends DoorMethod> = z.infer<(typeof doorMethods)[M]["end"]>;
+
+/** One request. `id` is the client's, unused on its connection so far. */
+export const DoorRequest = z.strictObject({
+  token: z.string().max(200),
+  id: z.int().min(1),
+  method: DoorMethod,
+  params: Json,
+});
+/** One request. */
+export type DoorRequest = z.infer<typeof DoorRequest>;
+
+/** One line of an answer. `id` is 0 where the request could not be read; the connection is then closed. */
+export const DoorResponse = z.discriminatedUnion("type", [
+  z.strictObject({ id: z.int().min(1), type: z.literal("item"), value: Json }),
+  z.strictObject({ id: z.int().min(1), type: z.literal("end"), value: Json }),
+  z.strictObject({
+    id: z.int().min(0),
+    type: z.literal("error"),
+    code: z.string().max(100),
+    message: z.string().max(4_000),
+  }),
+]);
+/** One line of an answer. */
+export type DoorResponse = z.infer<typeof DoorResponse>;
+
+/** What goes wrong at a door, or behind it. Codes of the owner's own errors are passed on unchanged. */
+export class DoorError extends Error {
+  override readonly name = "DoorError";
+  readonly code: string;
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,91 @@
+/** A store that another process holds, used through its door. */
+import type { Entry, RootRecord } from "../../schemas/entry.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import { limits } from "../../schemas/limits.ts";
+import type { OpenQuestion } from "../effects/question_ask.ts";
+import { EventQueue } from "../host/event_queue.ts";
+import type { ActingHost, HostEvent } from "../host/host.ts";
+import type { TurnReport } from "../runtime.ts";
+import type { DoorClient } from "./client.ts";
+import { type DoorItem, readQuestion } from "./protocol.ts";
+
+const entriesPerStretch = 2_000;
+
+/** Makes the host of a process that does not own the store. `owner` is the process that does. */
+export function createRemoteHost(client: DoorClient, owner: number): ActingHost {
+  return {
+    owner,
+    listRoots: async () => {
+      const roots: RootRecord[] = [];
+      await client.call("sessions", {}, { onItem: (piece) => roots.push(...piece) });
+      return roots;
+    },
+    readHead: (root) => client.call("head", { root }),
+    readPages: (root, fromSeq) => readPages(client, root, fromSeq),
+    readBlob: async (digest) => {
+      const pieces: Uint8Array[] = [];
+      await client.call("blob", { digest }, { onItem: (piece) => pieces.push(Uint8Array.fromBase64(piece)) });
+      return new Uint8Array(await new Blob(pieces as BlobPart[]).arrayBuffer());
+    },
+    async *follow(root, fromSeq, signal) {
+      let next = fromSeq;
+      for await (const page of readPages(client, root, fromSeq)) {
+        yield page;
+        next = (page.at(-1)?.seq ?? next - 1) + 1;
+      }
+      yield* followOn(client, { root, from: next }, signal);
+    },
+    createSession: (order) => client.call("create", order),
+    prompt: async ({ session, text, key, fromSeq, answers, gone }, hear) => {
+      const report = await client.call("prompt", { session, text, key, from: fromSeq, answers }, {
+        onItem: (item) => hear(eventOf(item)),
+        ...(gone === undefined ? {} : { signal: gone }),
+      });
+      return { ...report, failure: report.failure } satisfies TurnReport;
+    },
+    cancel: async (session, reason) => void await client.call("cancel", { session, reason }),
+    listQuestions: async () => {
+      const questions: OpenQuestion[] = [];
+      await client.call("questions", {}, { onItem: (piece) => questions.push(...piece.map(readQuestion)) });
+      return questions;
+    },
+    answer: async (question, { note, ...answer }) => {
+      await client.call("answer", { question, ...answer, ...(note === undefined ? {} : { note }) });
+    },
+    close: () => client.close(),
+  };
+}
+
+/** Asks for one stretch after the other: a long stream never waits in this process's memory. */
+async function* readPages(
+  client: DoorClient,
+  root: RootAddress,
+  fromSeq = 1,
+): AsyncIterable<readonly Entry[]> {
+  for (let from = fromSeq;;) {
+    const stretch: Entry[] = [];
+    const params = { root, from, follow: false, max: entriesPerStretch };
+    await client.call("entries", params, { onItem: (piece) => stretch.push(...piece) });
+    if (stretch.length > 0) yield stretch;
+    if (stretch.length < entriesPerStretch) return;
+    from = (stretch.at(-1)?.seq ?? from) + 1;
+  }
+}
+
+async function* followOn(
+  client: DoorClient,
+  { root, from }: { readonly root: RootAddress; readonly from: number },
+  signal: AbortSignal,
+): AsyncIterable<readonly Entry[]> {
+  const queue = new EventQueue<readonly Entry[]>(limits.watchEventsBufferedMax);
+  const params = { root, from, follow: true };
+  const ended = client.call("entries", params, { onItem: (piece) => queue.push(piece), signal });
+  ended.then(() => queue.close(), () => queue.close());
+  yield* queue;
+  await ended;
+}
+
+function eventOf(item: DoorItem<"prompt">): HostEvent {
+  if (item.type === "question") return { type: "question", question: readQuestion(item.question) };
+  return item as HostEvent;
+}

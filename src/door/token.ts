@@ -1,0 +1,25 @@
+/** The secret that opens a door. */
+import type { Seams } from "../seams.ts";
+
+const tokenBits = 256;
+
+/**
+ * Draws a secret of 256 bits. Not from the seams: their chance may be a test's seed, and nothing that is replayed ever
+ * depends on a secret.
+ */
+export async function createToken(): Promise<string> {
+  const key = await crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-256", length: tokenBits }, true, [
+    "sign",
+  ]);
+  const bytes = new Uint8Array(await crypto.subtle.exportKey("raw", key));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** True if both are the same secret. Compares digests, all of them to the end, so that time tells nothing. */
+export async function isSameToken(left: string, right: string, digest: Seams["digest"]): Promise<boolean> {
+  const encoder = new TextEncoder();
+  const [one, other] = await Promise.all([digest(encoder.encode(left)), digest(encoder.encode(right))]);
+  let difference = one.length ^ other.length;
+  for (let at = 0; at < one.length; at++) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
+  return difference === 0;
+}

@@ -1,0 +1,71 @@
+/** The host's own places: its configuration and its default store. A project folder decides neither. */
+import { HostConfig } from "../../schemas/config.ts";
+import { ConfigError, readConfigFile } from "../config_file.ts";
+
+/** Reads variables of the environment. */
+export type Env = (name: string) => string | undefined;
+
+/** The host's configuration, and where it was found. */
+export interface HostSettings {
+  readonly config: HostConfig;
+  /** Undefined if there is no file: the defaults are in force. */
+  readonly file: string | undefined;
+}
+
+/** Reads `troupe.yaml` of the host: `$TROUPE_CONFIG`, or in the user's configuration folder. Never a project's file. */
+export async function readHostSettings(env: Env): Promise<HostSettings> {
+  const named = env("TROUPE_CONFIG");
+  const base = env("XDG_CONFIG_HOME") ?? userFolder(env, ".config");
+  const file = named ?? (base === undefined ? undefined : `${base}/troupe/troupe.yaml`);
+  if (file === undefined) return { config: HostConfig.parse({}), file: undefined };
+  let text: string;
+  try {
+    text = await Deno.readTextFile(file);
+  } catch (error) {
+    const isAbsent = error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
+    // Only a file that somebody named must be there.
+    if (isAbsent && named === undefined) return { config: HostConfig.parse({}), file: undefined };
+    const reason = isAbsent ? "there is no such file" : "it cannot be read";
+    throw new ConfigError(`Cannot read the configuration "${file}": ${reason}`, file, { line: 1, column: 1 });
+  }
+  return { config: await readConfigFile(HostConfig, text, file), file };
+}
+
+/** Where the store is: what was asked for, `$TROUPE_STORE`, the configuration, or the user's data folder. */
+export function storeLocation(asked: string | undefined, env: Env, settings: HostSettings): string {
+  const given = asked ?? env("TROUPE_STORE");
+  if (given !== undefined) return given;
+  const configured = settings.config.store;
+  if (configured !== undefined) return besideConfig(configured, env, settings);
+  const base = env("XDG_DATA_HOME") ?? userFolder(env, ".local/share");
+  if (base !== undefined) return `${base}/troupe/troupe.db`;
+  const message = "Cannot choose a store: no home folder is known; name one with --store";
+  throw new ConfigError(message, settings.file ?? "", { line: 1, column: 1 });
+}
+
+/** The folder that file tools may read: what was asked for, the configuration, or the working folder. */
+export function workspaceFolder(
+  asked: string | undefined,
+  { env, settings, cwd }: { readonly env: Env; readonly settings: HostSettings; readonly cwd: string },
+): string {
+  if (asked !== undefined) return asked;
+  const configured = settings.config.workspace;
+  return configured === undefined ? cwd : besideConfig(configured, env, settings);
+}
+
+/** A path of the configuration is relative to its file; `~/` is the user's folder. */
+function besideConfig(path: string, env: Env, { file }: HostSettings): string {
+  if (path.startsWith("~/")) return userFolder(env, path.slice(2)) ?? path;
+  const folder = file?.replace(/[/\\][^/\\]*$/, "") ?? ".";
+  return isAbsolute(path) || folder === file ? path : `${folder}/${path}`;
+}
+
+function userFolder(env: Env, below: string): string | undefined {
+  const home = env("HOME") ?? env("USERPROFILE");
+  return home === undefined ? undefined : `${home}/${below}`;
+}
+
+/** True if a path does not depend on the working folder. */
+export function isAbsolute(path: string): boolean {
+  return path.startsWith("/") || /^[A-Za-z]:[/\\]/.test(path) || path.startsWith("\\\\");
+}

@@ -1,0 +1,65 @@
+/** What commands do with sessions, whoever holds the store: this process, or another one behind its door. */
+import type { AgentDefinition } from "../../schemas/agent.ts";
+import type { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
+import type { KernelEvent } from "../kernel/kernel.ts";
+import type { TurnReport } from "../runtime.ts";
+import type { SessionHome } from "./session_home.ts";
+
+/** What is kept, for reading. Every read is verified. */
+export interface Records {
+  listRoots(): Promise<readonly RootRecord[]>;
+  /** Head of a stream; seq 0 if it has no entries. */
+  readHead(root: RootAddress): Promise<StreamHead>;
+  /** Entries from `fromSeq` to the head, in pieces. */
+  readPages(root: RootAddress, fromSeq?: number): AsyncIterable<readonly Entry[]>;
+  readBlob(digest: string): Promise<Uint8Array>;
+}
+
+/** A store that can be read. */
+export interface Host extends Records {
+  /** The process that holds the store, if it is another one. */
+  readonly owner: number | undefined;
+  /** Entries from `fromSeq` on, and new ones as they come. Ends when `signal` aborts, at once if nobody writes. */
+  follow(root: RootAddress, fromSeq: number, signal: AbortSignal): AsyncIterable<readonly Entry[]>;
+  /** Lets go of the store. An owner first waits for prompts that came by its door, unless it is in a hurry. */
+  close(options?: { readonly hurry?: boolean }): Promise<void>;
+}
+
+/** A session to be made. Tools and policy are the owner's. */
+export interface SessionOrder {
+  readonly agent: AgentDefinition;
+  readonly coreRevision: string;
+  readonly home: SessionHome;
+  readonly title: string;
+}
+
+/** A prompt to be given. */
+export interface PromptOrder {
+  readonly session: RootAddress;
+  readonly text: string;
+  /** The same key again is the same prompt (K14). */
+  readonly key: string;
+  /** First entry of the session that the giver wants to hear of. */
+  readonly fromSeq: number;
+  /** True if the giver answers questions of this session. If nobody does, a question is a denial. */
+  readonly answers: boolean;
+  /** Aborts when the giver has gone: it hears and answers nothing any more, and its turn goes on. */
+  readonly gone?: AbortSignal;
+}
+
+/** What the giver of a prompt hears until its turn has ended. */
+export type HostEvent = KernelEvent | { readonly type: "question"; readonly question: OpenQuestion };
+
+/** A store that can be read and whose sessions can be told something. */
+export interface ActingHost extends Host {
+  /** Makes a session; resolves once it is durable. */
+  createSession(order: SessionOrder): Promise<RootAddress>;
+  /** Gives a prompt and waits for the end of its turn. Everything that `hear` is told comes before that. */
+  prompt(order: PromptOrder, hear: (event: HostEvent) => void): Promise<TurnReport>;
+  /** Asks the session to cancel its turn; resolves once that is durable. */
+  cancel(session: RootAddress, reason: string): Promise<void>;
+  listQuestions(): Promise<readonly OpenQuestion[]>;
+  answer(id: string, answer: GivenAnswer): Promise<void>;
+}

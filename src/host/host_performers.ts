@@ -1,0 +1,182 @@
+/** The performers that depend on the host: models by the agent's home, tools in the session's workspace. */
+import { z } from "zod";
+import { AgentDefinition } from "../../schemas/agent.ts";
+import { type Failure, failure } from "../../schemas/failure.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import { createModelGenerate } from "../effects/model_generate.ts";
+import type { Performer } from "../effects/performer.ts";
+import { createToolCall, createToolVerify } from "../effects/tool_call.ts";
+import { loadScript, ScriptFileError } from "../model/load_script.ts";
+import { ModelError, type ModelProvider } from "../model/provider.ts";
+import { createScriptedProvider } from "../model/scripted.ts";
+import type { HostPerformers, HostServices } from "../runtime.ts";
+import { builtinTools } from "../tools/builtin.ts";
+import type { ToolBlobs } from "../tools/tool.ts";
+import { openWorkspace, type Workspace } from "../tools/workspace.ts";
+import { splitModel } from "./agent_folder.ts";
+import { embeddedAgent } from "./embedded.ts";
+import { readHome, type SessionHome } from "./session_home.ts";
+
+/** Sessions whose home is kept in memory; the oldest goes first, and is read again when it is needed. */
+const sessionsMax = 256;
+
+/** What the first entry of a session says about it, as far as performers need it. */
+const Created = z.looseObject({ input: z.looseObject({ agent: AgentDefinition, home: z.string() }) });
+
+/** What performers know of one session. */
+interface Place {
+  readonly agent: AgentDefinition;
+  readonly home: SessionHome;
+  readonly workspace: Workspace | Failure;
+  provider: Promise<ModelProvider> | undefined;
+}
+
+/** Makes the performers of a host. */
+export function createHostPerformers(services: HostServices): HostPerformers {
+  const places = new Places(services);
+  const { conversations, catalogOf, seams } = services;
+  const call = createToolCall({
+    tools: builtinTools,
+    catalogOf,
+    workspaceOf: (root) => places.workspaceOf(root),
+    permissionsOf: (root) => ({ mode: "default", capabilities: places.known(root).agent.capabilities }),
+    messages: async (root, intent) => (await conversations.transcript(root, intent)).messages,
+    appState: () => ({}),
+    blobs: blobsOf(services),
+    seams,
+  });
+  return {
+    "tool.call": afterHome(places, call),
+    "tool.verify": createToolVerify(),
+    "model.generate": createModelGenerate({
+      providerOf: (name, root) => places.providerOf(name, root),
+      transcript: (root, intent) => conversations.transcript(root, intent),
+      catalogOf,
+      seams,
+    }),
+  };
+}
+
+/** Opens the session's home before its tool is called: the tool's own look-ups are synchronous. */
+function afterHome(places: Places, perform: Performer<"tool.call">): Performer<"tool.call"> {
+  return async (call) => {
+    const place = await places.open(call.root);
+    if ("code" in place) return { status: "failed", failure: place };
+    if ("code" in place.workspace) return { status: "failed", failure: place.workspace };
+    return await perform(call);
+  };
+}
+
+function blobsOf({ journal, seams }: HostServices): ToolBlobs {
+  return {
+    put: async (bytes, mediaType, name) => {
+      const digest = await seams.digest(bytes);
+      journal.writer.putBlob({ digest, bytes });
+      return { name, mediaType, bytes: bytes.length, digest };
+    },
+    get: async (digest) => {
+      try {
+        return await journal.readBlob(digest);
+      } catch {
+        return undefined; // Not written, or not yet: the tool says what it misses.
+      }
+    },
+  };
+}
+
+/** The homes of sessions, read from their first entries. */
+class Places {
+  readonly #services: HostServices;
+  readonly #places = new Map<RootAddress, Promise<Place | Failure>>();
+  readonly #known = new Map<RootAddress, Place>();
+
+  constructor(services: HostServices) {
+    this.#services = services;
+  }
+
+  async open(root: RootAddress): Promise<Place | Failure> {
+    const known = this.#places.get(root) ?? this.#read(root);
+    // Last in, last out: a session that is in use stays.
+    this.#places.delete(root);
+    this.#places.set(root, known);
+    for (const oldest of this.#places.keys()) {
+      if (this.#places.size <= sessionsMax) break;
+      this.#places.delete(oldest);
+      this.#known.delete(oldest);
+    }
+    const place = await known;
+    if ("code" in place) this.#places.delete(root);
+    else this.#known.set(root, place);
+    return place;
+  }
+
+  /** A place that was opened just before. */
+  known(root: RootAddress): Place {
+    const place = this.#known.get(root);
+    if (place === undefined) throw new Error(`Cannot use the home of "${root}": it was not opened`);
+    return place;
+  }
+
+  workspaceOf(root: RootAddress): Workspace {
+    const { workspace } = this.known(root);
+    if ("code" in workspace) throw new Error(`Cannot use the workspace of "${root}": ${workspace.message}`);
+    return workspace;
+  }
+
+  async providerOf(name: string, root: RootAddress): Promise<ModelProvider | undefined> {
+    if (name !== "scripted") return undefined;
+    const place = await this.open(root);
+    if ("code" in place) throw new ModelError("model_unknown", place.message);
+    place.provider ??= loadProvider(place);
+    return await place.provider.catch((error) => {
+      place.provider = undefined; // The file may be corrected meanwhile.
+      throw error;
+    });
+  }
+
+  async #read(root: RootAddress): Promise<Place | Failure> {
+    for await (const entry of this.#services.journal.readEntries(root)) {
+      const created = Created.safeParse(entry.body);
+      const home = created.success ? readHome(created.data.input.home) : undefined;
+      if (!created.success || home === undefined) break;
+      const opened = await openWorkspace(home.workspace);
+      const workspace = opened.ok ? opened.value : opened.failure;
+      return { agent: created.data.input.agent, home, workspace, provider: undefined };
+    }
+    return failure("tool_failed", "The session does not say where it is at home: it is from another release");
+  }
+}
+
+async function loadProvider({ agent, home }: Place): Promise<ModelProvider> {
+  if (home.script === undefined && home.agent.kind === "embedded") {
+    const embedded = embeddedAgent(home.agent.name);
+    if (embedded === undefined) {
+      throw new ModelError("model_unknown", `This release has no embedded agent "${home.agent.name}"`);
+    }
+    return createScriptedProvider(embedded.script);
+  }
+  try {
+    return createScriptedProvider(await readScript(agent, home));
+  } catch (error) {
+    if (error instanceof ScriptFileError) {
+      throw new ModelError("model_unknown", `Cannot use the script of the agent: ${error.message}`, {
+        cause: error,
+      });
+    }
+    // What readConfigFile says about the text holds places, never values.
+    const isAboutText = error instanceof Error &&
+      (error.name === "ConfigError" || error.name === "YamlError");
+    if (isAboutText) throw new ModelError("model_unknown", error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function readScript(agent: AgentDefinition, home: SessionHome) {
+  if (home.script !== undefined) {
+    const cut = Math.max(home.script.lastIndexOf("/"), home.script.lastIndexOf("\\"));
+    return await loadScript(home.script.slice(0, cut) || "/", home.script.slice(cut + 1));
+  }
+  const folder = home.agent.kind === "folder" ? home.agent.path : "";
+  const [, path] = splitModel(agent.model);
+  return await loadScript(folder, path);
+}

@@ -1,0 +1,100 @@
+/** The store of this process: its runtime does what commands ask for, and what comes by the door. */
+import type { RootRecord } from "../../schemas/entry.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import type { HostConfig } from "../../schemas/config.ts";
+import { KernelError } from "../kernel/kernel.ts";
+import type { Runtime, TurnReport } from "../runtime.ts";
+import { builtinSources } from "../tools/builtin.ts";
+import type { Answerers } from "./answerers.ts";
+import type { ActingHost, HostEvent, PromptOrder, SessionOrder } from "./host.ts";
+import { writeHome } from "./session_home.ts";
+import { watchRoot } from "./watch_root.ts";
+
+/** What a local host is made of. */
+export interface LocalHostParts {
+  readonly runtime: Runtime;
+  readonly config: HostConfig;
+  readonly answerers: Answerers;
+  /** Lets go of everything, in reverse order of opening. */
+  readonly release: (options: { readonly hurry: boolean }) => Promise<void>;
+}
+
+/** Makes the host of a process that owns its store. */
+export function createLocalHost({ runtime, config, answerers, release }: LocalHostParts): ActingHost {
+  const { journal, questions } = runtime;
+  return {
+    owner: undefined,
+    listRoots: () => Promise.resolve(sorted(runtime.listRoots())),
+    readHead: (root) => journal.readHead(root),
+    readPages: (root, fromSeq) => journal.readPages(root, fromSeq),
+    readBlob: (digest) => journal.readBlob(digest),
+    async *follow(root, fromSeq, signal) {
+      for await (const event of watchRoot(runtime, root, { fromSeq, signal })) {
+        if (event.type === "entries") yield event.entries;
+      }
+    },
+    createSession: (order) => createSession(runtime, config, order),
+    prompt: (order, hear) => givePrompt({ runtime, answerers }, order, hear),
+    cancel: async (session, reason) => {
+      const { accepted } = await runtime.send(session, { type: "session.cancel", reason });
+      await accepted();
+    },
+    listQuestions: () => Promise.resolve(questions.list()),
+    answer: (id, answer) => {
+      questions.answer(id, answer);
+      return Promise.resolve();
+    },
+    close: ({ hurry = false } = {}) => release({ hurry }),
+  };
+}
+
+function sorted(roots: readonly RootRecord[]): readonly RootRecord[] {
+  return [...roots].sort((left, right) =>
+    left.createdAt - right.createdAt || (left.address < right.address ? -1 : 1)
+  );
+}
+
+function createSession(runtime: Runtime, config: HostConfig, order: SessionOrder): Promise<RootAddress> {
+  return runtime.createSession({
+    agent: order.agent,
+    coreRevision: order.coreRevision,
+    home: writeHome(order.home),
+    sources: builtinSources,
+    policy: config.policy,
+    title: order.title,
+  });
+}
+
+async function givePrompt(
+  { runtime, answerers }: Pick<LocalHostParts, "runtime" | "answerers">,
+  order: PromptOrder,
+  hear: (event: HostEvent) => void,
+): Promise<TurnReport> {
+  const { session, text, key, fromSeq } = order;
+  const stop = new AbortController();
+  const leave = answerers.add(session, order.answers);
+  const stopListening = runtime.questions.listen((question) => {
+    if (question.root === session && order.answers) hear({ type: "question", question });
+  });
+  stop.signal.addEventListener("abort", leave, { once: true });
+  stop.signal.addEventListener("abort", stopListening, { once: true });
+  const goAway = () => stop.abort();
+  order.gone?.addEventListener("abort", goAway, { once: true });
+  const quarantined = Promise.withResolvers<never>();
+  quarantined.promise.catch(() => {});
+  const heard = (async () => {
+    for await (const event of watchRoot(runtime, session, { fromSeq, signal: stop.signal })) {
+      hear(event);
+      if (event.type === "quarantined") quarantined.reject(new KernelError("root_quarantined", event.reason));
+    }
+  })();
+  heard.catch(quarantined.reject);
+  try {
+    const { report } = await runtime.prompt(session, text, key);
+    return await Promise.race([report, quarantined.promise]);
+  } finally {
+    stop.abort();
+    order.gone?.removeEventListener("abort", goAway);
+    await heard.catch(() => {}); // Everything that was said comes before the end; a failure has been told already.
+  }
+}

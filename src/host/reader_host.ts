@@ -1,0 +1,55 @@
+/** A store that this process only reads: nothing is written to it, not even an epoch. */
+import type { RootRecord } from "../../schemas/entry.ts";
+import { openJournalReader } from "../journal/journal.ts";
+import { openKvStore } from "../journal/kv_store.ts";
+import { StoreError } from "../journal/store.ts";
+import { lockStore } from "../journal/store_lock.ts";
+import type { Seams } from "../seams.ts";
+import type { Host } from "./host.ts";
+
+/** Opens a store for reading, under its lock. Refuses a store that is not there, and makes nothing. */
+export async function openReaderHost(location: string, seams: Seams): Promise<Host> {
+  // Looked at first: taking the lock would leave a lock file beside nothing.
+  await refuseMissing(location);
+  const lock = await lockStore(location, seams.clock);
+  try {
+    const store = await openKvStore(location, { mustExist: true, log: seams.log });
+    try {
+      const journal = await openJournalReader({ store, seams });
+      return {
+        owner: undefined,
+        listRoots: async () => {
+          const roots: RootRecord[] = [];
+          for await (const root of journal.listRoots()) roots.push(root);
+          return roots.sort((left, right) => left.createdAt - right.createdAt);
+        },
+        readHead: (root) => journal.readHead(root),
+        readPages: (root, fromSeq) => journal.readPages(root, fromSeq),
+        readBlob: (digest) => journal.readBlob(digest),
+        // Nobody writes while we hold the lock: what is there is all.
+        follow: (root, fromSeq) => journal.readPages(root, fromSeq),
+        close: async () => {
+          store.close();
+          await lock.release();
+        },
+      };
+    } catch (error) {
+      store.close();
+      throw error;
+    }
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+/** Refuses a local store that does not exist. */
+export async function refuseMissing(location: string): Promise<void> {
+  if (location === ":memory:" || /^https?:\/\//.test(location)) return;
+  try {
+    await Deno.stat(location);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) return; // Opening it says what is wrong.
+    throw new StoreError("store_not_found", `Cannot find store "${location}": there is no such file`);
+  }
+}

@@ -1,0 +1,47 @@
+/** What one root did and does: its entries without a gap, and in between what is provisional. */
+import type { Entry } from "../../schemas/entry.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import { limits } from "../../schemas/limits.ts";
+import type { KernelEvent } from "../kernel/kernel.ts";
+import type { Runtime } from "../runtime.ts";
+import { EventQueue } from "./event_queue.ts";
+
+/** Watches a root from the entry `fromSeq` on until `signal` aborts; then gives out what it has heard, and ends. */
+export async function* watchRoot(
+  runtime: Pick<Runtime, "watch" | "journal">,
+  root: RootAddress,
+  { fromSeq, signal }: { readonly fromSeq: number; readonly signal: AbortSignal },
+): AsyncIterable<KernelEvent> {
+  const queue = new EventQueue<KernelEvent>(limits.watchEventsBufferedMax);
+  // Watch first, read second: what becomes durable in between is then seen twice rather than never.
+  const stop = runtime.watch((event) => {
+    if (event.root === root) queue.push(event);
+  });
+  const close = () => queue.close();
+  signal.addEventListener("abort", close, { once: true });
+  if (signal.aborted) queue.close();
+  let next = fromSeq;
+  try {
+    for await (const entries of runtime.journal.readPages(root, fromSeq)) {
+      yield { type: "entries", root, entries };
+      next = (entries.at(-1)?.seq ?? next - 1) + 1;
+    }
+    for await (const event of queue) {
+      if (event.type !== "entries") {
+        yield event;
+        continue;
+      }
+      const fresh = freshOf(event.entries, next);
+      next += fresh.length;
+      if (fresh.length > 0) yield { ...event, entries: fresh };
+    }
+  } finally {
+    stop();
+    signal.removeEventListener("abort", close);
+  }
+}
+
+function freshOf(entries: readonly Entry[], next: number): readonly Entry[] {
+  const first = entries[0]?.seq ?? next;
+  return first >= next ? entries : entries.slice(next - first);
+}

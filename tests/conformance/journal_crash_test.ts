@@ -1,0 +1,81 @@
+/** A real process, killed in the middle of its commits, on a real file: what it was told is durable is there (F02). */
+import assert from "node:assert/strict";
+import { examine } from "../../src/journal/doctor.ts";
+import { openJournal } from "../../src/journal/journal.ts";
+import { openKvStore } from "../../src/journal/kv_store.ts";
+import { createSystemSeams } from "../../src/system_seams.ts";
+import { root } from "../support/units.ts";
+
+const seams = createSystemSeams({ log: () => {} });
+const resolve = (path: string) => JSON.stringify(import.meta.resolve(path));
+
+/** Writes unit after unit and prints the last sequence of each that is durable, until it is killed. */
+const writerCode = `
+  import { openJournal } from ${resolve("../../src/journal/journal.ts")};
+  import { openKvStore } from ${resolve("../../src/journal/kv_store.ts")};
+  import { createSystemSeams } from ${resolve("../../src/system_seams.ts")};
+  import { unitFrom, root } from ${resolve("../support/units.ts")};
+  const store = await openKvStore(Deno.args[0]);
+  const journal = await openJournal({ store, seams: createSystemSeams({ log() {} }) });
+  let seq = (await journal.readHead(root)).seq;
+  const write = () => {
+    const first = seq + 1;
+    seq += 1 + first % 3;
+    const last = seq;
+    journal.writer.push(unitFrom(first, last - first + 1), () => {
+      Deno.stdout.writeSync(new TextEncoder().encode(last + "\\n"));
+      write();
+    });
+    journal.writer.urge();
+  };
+  for (let lane = 0; lane < 5; lane++) write();
+`;
+
+/** Runs a writer, kills it once it has acknowledged `count` units, and returns the last sequence it acknowledged. */
+async function runAndKill(path: string, count: number): Promise<number> {
+  const script = `${path}.writer.ts`;
+  await Deno.writeTextFile(script, writerCode);
+  const config = new URL("../../deno.json", import.meta.url).pathname;
+  const process = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-lock", "--no-check", "--config", config, script, path],
+    stdout: "piped",
+  }).spawn();
+  let text = "";
+  for await (const bytes of process.stdout) {
+    text += new TextDecoder().decode(bytes);
+    if (text.split("\n").length > count) {
+      try {
+        process.kill("SIGKILL");
+      } catch {
+        // It has ended already.
+      }
+    }
+  }
+  await process.status;
+  const acknowledged = text.split("\n").slice(0, -1).map(Number);
+  assert.ok(acknowledged.length >= count);
+  return Math.max(...acknowledged);
+}
+
+Deno.test("journal of a killed process has every acknowledged entry, no gap and a valid chain", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/store.db`;
+    for (let round = 1; round <= 4; round++) {
+      const acknowledged = await runAndKill(path, 30 * round);
+      const store = await openKvStore(path);
+      try {
+        assert.deepEqual((await examine(store, seams.digest)).findings, []);
+        const journal = await openJournal({ store, seams });
+        assert.equal(journal.epoch, 2 * round);
+        let seq = 0;
+        for await (const entry of journal.readEntries(root)) assert.equal(entry.seq, ++seq);
+        assert.ok(seq >= acknowledged, `${acknowledged} was acknowledged, ${seq} is there`);
+      } finally {
+        store.close();
+      }
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

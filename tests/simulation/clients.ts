@@ -1,0 +1,224 @@
+/** Clients and an operator: what they mean to do, what they were told, and what they repeat after every restart. */
+import type { RootAddress } from "../../schemas/ids.ts";
+import { AgentDefinition } from "../../schemas/agent.ts";
+import { HostPolicy } from "../../schemas/config.ts";
+import { localOperator } from "../../schemas/principal.ts";
+import { isSameJson } from "../../src/canonical.ts";
+import { keys } from "../../src/journal/keys.ts";
+import { type Acknowledgements, submit } from "../../src/kernel/command.ts";
+import { KernelError, type StoredReply } from "../../src/kernel/kernel.ts";
+import { passivate } from "../../src/kernel/passivate.ts";
+import { principalText, type Runtime } from "../../src/runtime.ts";
+import type { MemoryDisk } from "../support/memory_store.ts";
+import type { Life } from "./life.ts";
+import { type Outside, sourceWithout } from "./outside.ts";
+import { type Dice, messageOf, type PlannedCommand, type Scenario, tools } from "./scenario.ts";
+
+/** What a client knows of one of its commands. */
+export interface Ticket {
+  readonly command: PlannedCommand;
+  /** Life in which it was given last; 0 before that. */
+  givenIn: number;
+  repeats: number;
+  isAccepted: boolean;
+  reply: StoredReply | undefined;
+}
+
+/** Something that a client or the operator could do now. */
+export interface ClientAction {
+  readonly name: string;
+  run(): void;
+}
+
+/** Options of {@linkcode Clients}. */
+export interface ClientsOptions {
+  readonly scenario: Scenario;
+  readonly disk: MemoryDisk;
+  readonly outside: Outside;
+  readonly dice: Dice;
+  /** True if clients repeat themselves and roots are put to sleep, as chance has it. */
+  readonly isUnruly: boolean;
+  readonly trace: (line: string) => void;
+  /** Told of what no client should see: a lie, or a refusal. */
+  readonly complain: (rule: string, message: string) => void;
+}
+
+export const principal = principalText(localOperator);
+
+const agent = AgentDefinition.parse({
+  name: "play",
+  model: "play/swarm",
+  tools: tools.map((tool) => tool.name),
+  capabilities: ["files:write"],
+});
+
+/** All clients of one run. */
+export class Clients {
+  readonly sessions: (RootAddress | undefined)[];
+  readonly tickets: readonly Ticket[];
+  /** What was shown under each question's id: it never changes (K3). */
+  readonly shown = new Map<string, string>();
+  readonly #options: ClientsOptions;
+  readonly #making = new Map<number, number>();
+
+  constructor(options: ClientsOptions) {
+    this.#options = options;
+    this.sessions = Array.from({ length: options.scenario.sessions });
+    this.tickets = options.scenario.commands.map((command) => ({
+      command,
+      givenIn: 0,
+      repeats: 0,
+      isAccepted: false,
+      reply: undefined,
+    }));
+  }
+
+  /** True once every command has its reply. */
+  get areContent(): boolean {
+    return this.tickets.every((ticket) => ticket.reply !== undefined);
+  }
+
+  /** What could be done now in a life that runs. `isIdle`: nothing else happens, so nobody waits for better moments. */
+  actions(life: Life, isIdle: boolean): ClientAction[] {
+    const { runtime } = life;
+    if (runtime === undefined) return [];
+    const found: ClientAction[] = [];
+    for (let index = 0; index < this.sessions.length; index++) {
+      if (this.sessions[index] === undefined && this.#making.get(index) !== life.number) {
+        found.push({ name: `make session ${index}`, run: () => this.#make(life, runtime, index) });
+      }
+    }
+    for (const ticket of this.tickets) {
+      if (this.#mayGive(life, ticket, isIdle)) {
+        found.push({ name: `give ${ticket.command.key}`, run: () => this.give(life, runtime, ticket) });
+      }
+    }
+    for (const { id } of runtime.questions.list()) {
+      found.push({ name: `answer ${id}`, run: () => this.#answer(runtime, id) });
+    }
+    return found;
+  }
+
+  /** What leads nowhere: commands given twice, roots put to sleep. */
+  whims(life: Life): ClientAction[] {
+    const { runtime } = life;
+    if (runtime === undefined || !this.#options.isUnruly) return [];
+    const found = [...runtime.kernel.roots.keys()].map((address): ClientAction => ({
+      name: `passivate ${address}`,
+      run: () => void passivate(runtime.kernel, address),
+    }));
+    for (const ticket of this.tickets) {
+      if (ticket.repeats > 2 || (ticket.givenIn !== life.number && ticket.reply === undefined)) continue;
+      found.push({ name: `repeat ${ticket.command.key}`, run: () => this.give(life, runtime, ticket) });
+    }
+    return found;
+  }
+
+  /** Gives a command, for the first time or again: under the same key, with the same content (K14). */
+  give(life: Life, runtime: Runtime, ticket: Ticket): void {
+    if (ticket.givenIn > 0) ticket.repeats += 1;
+    ticket.givenIn = life.number;
+    const { key } = ticket.command;
+    this.#submit(runtime, ticket.command).then(({ accepted, reply }) => {
+      accepted().then(() => this.#hearAccepted(ticket), () => {});
+      reply.then((stored) => this.#hearReply(ticket, stored), () => {});
+    }, (error) => {
+      if (runtime.kernel.stopped !== undefined) return;
+      ticket.givenIn = 0;
+      const code = error instanceof KernelError ? error.code : String(error);
+      if (code !== "mailbox_full") this.#options.complain("K14", `${key} was refused: ${code}`);
+    });
+  }
+
+  #mayGive(life: Life, ticket: Ticket, isIdle: boolean): boolean {
+    const { command } = ticket;
+    if (this.sessions[command.to] === undefined) return false;
+    if (command.relayTo !== undefined && this.sessions[command.relayTo] === undefined) return false;
+    if (ticket.givenIn === life.number || ticket.reply !== undefined) return false;
+    if (ticket.givenIn > 0 || isIdle) return true;
+    const isReady = command.after.every((key) => this.#ticketOf(key)?.reply !== undefined);
+    return isReady && (command.during === undefined || this.#runs(command.during, command.to));
+  }
+
+  #ticketOf(key: string): Ticket | undefined {
+    return this.tickets.find((ticket) => ticket.command.key === key);
+  }
+
+  #runs(tool: string, session: number): boolean {
+    const root = this.sessions[session];
+    return this.#options.outside.attempts.some((one) => one.name === tool && one.root === root && !one.isOver);
+  }
+
+  #submit(runtime: Runtime, command: PlannedCommand): Promise<Acknowledgements> {
+    const session = this.sessions[command.to] ?? "";
+    if (command.kind !== "catalog") {
+      return runtime.send(session, messageOf(command, this.sessions[command.relayTo ?? 0]), command.key);
+    }
+    const left = Number(command.key.slice(1)) % 3;
+    return submit(runtime.kernel, {
+      root: session.replace("session/", "catalog/"),
+      message: { type: "catalog.change", sources: [sourceWithout(left)] as never },
+      ref: { principal, key: command.key },
+    });
+  }
+
+  #make(life: Life, runtime: Runtime, index: number): void {
+    this.#making.set(index, life.number);
+    runtime.createSession({
+      agent,
+      coreRevision: "core-1",
+      home: "simulation",
+      sources: [sourceWithout(0)],
+      policy: HostPolicy.parse({}),
+    }).then((address) => {
+      this.sessions[index] ??= address;
+      this.#options.trace(`${life.number} session ${index} is ${address}`);
+      const row = this.#options.disk.get(keys.head(address));
+      if (row === null) this.#options.complain("I7", `${address} was acknowledged and is not in the store`);
+    }, (error) => {
+      if (runtime.kernel.stopped === undefined) this.#options.complain("I7", `No session: ${error}`);
+    });
+  }
+
+  #hearAccepted(ticket: Ticket): void {
+    const { key } = ticket.command;
+    ticket.isAccepted = true;
+    if (this.#options.disk.get(keys.command(principal, key)) === null) {
+      this.#options.complain("K14", `${key} was accepted, and its row is not in the store`);
+    }
+  }
+
+  #hearReply(ticket: Ticket, reply: StoredReply): void {
+    const { key } = ticket.command;
+    const row = this.#options.disk.get(keys.reply(principal, key));
+    if (!isSameJson(row?.value, reply)) {
+      this.#options.complain("K14", `${key} was replied to, and another reply or none is in the store`);
+    }
+    if (ticket.reply !== undefined && !isSameJson(ticket.reply, reply)) {
+      this.#options.complain("K14", `${key} has two replies`);
+    }
+    ticket.reply ??= reply;
+  }
+
+  #answer(runtime: Runtime, id: string): void {
+    const question = runtime.questions.list().find((one) => one.id === id);
+    if (question === undefined) return;
+    const decision = this.#options.scenario.decide(question.subject);
+    this.#options.trace(`operator answers ${id}: ${decision}`);
+    runtime.questions.answer(id, { decision, by: localOperator, shown: question.shown });
+  }
+
+  /** A question was shown: it must be durable, and show what it always showed (K3). */
+  seeQuestion(id: string, shown: string): void {
+    const [root = "", position = ""] = id.split("#");
+    const head = this.#options.disk.get(keys.head(root))?.value as { readonly seq: number } | undefined;
+    if ((head?.seq ?? 0) < Number(position.split(".")[0])) {
+      this.#options.complain("K3", `The question ${id} was shown before it was durable`);
+    }
+    const before = this.shown.get(id);
+    if (before !== undefined && before !== shown) {
+      this.#options.complain("K3", `The question ${id} shows something else now`);
+    }
+    this.shown.set(id, shown);
+  }
+}

@@ -1,0 +1,310 @@
+/** The world outside: targets of tools with a ledger, a model, requests on the wire. It outlives every crash. */
+import type { CatalogSource } from "../../schemas/catalog.ts";
+import { failure, retryableFailure } from "../../schemas/failure.ts";
+import type { ModelEvent } from "../../schemas/model.ts";
+import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
+import { canonicalJson } from "../../src/canonical.ts";
+import { createModelGenerate } from "../../src/effects/model_generate.ts";
+import type { Performance, Performer, PerformerResult } from "../../src/effects/performer.ts";
+import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
+import { keys } from "../../src/journal/keys.ts";
+import { ModelError, type ModelProvider } from "../../src/model/provider.ts";
+import { scriptedCapabilities } from "../../src/model/scripted.ts";
+import type { HostPerformers, HostServices } from "../../src/runtime.ts";
+import { type BuiltinTool, errorEnvelope, textEnvelope } from "../../src/tools/tool.ts";
+import type { MemoryDisk } from "../support/memory_store.ts";
+import { sourceOf } from "../support/stage.ts";
+import { createBlobs } from "../support/tools.ts";
+import type { Bug } from "./bugs.ts";
+import type { Life } from "./life.ts";
+import { type Fate, type ModelTurn, poisons, type Scenario, type Tool, toolNamed, tools } from "./scenario.ts";
+
+/** One application of an effect: what cannot be taken back. */
+export interface LedgerLine {
+  readonly tool: string;
+  readonly root: string;
+  readonly id: string;
+  readonly key: string;
+  readonly life: number;
+}
+
+/** One start of a performer, as seen from outside the runtime. */
+export interface Performed {
+  readonly life: number;
+  readonly port: string;
+  readonly root: string;
+  readonly id: string;
+  readonly key: string;
+  readonly attempt: number;
+  readonly effect: string;
+  readonly tool: string | undefined;
+  /** Canonical text of the request. */
+  readonly request: string;
+  /** True if the intent's unit was in the store when it started. */
+  readonly isDurable: boolean;
+}
+
+/** A request on its way to a target and back. */
+export interface Attempt {
+  readonly life: Life;
+  readonly name: string;
+  readonly root: string;
+  readonly key: string;
+  readonly fate: Fate;
+  isApplied: boolean;
+  isOver: boolean;
+  apply: () => void;
+  answer: () => void;
+}
+
+const applies: ReadonlySet<Fate> = new Set(["ok", "break_after", "stall_applied", "poison"]);
+const answers: ReadonlySet<Fate> = new Set(["ok", "no", "break_before", "break_after", "poison"]);
+
+/** What an attempt can do next; undefined if it waits to be aborted, or is over. */
+export function nextOf(attempt: Attempt): "apply" | "answer" | undefined {
+  if (attempt.isOver) return undefined;
+  if (applies.has(attempt.fate) && !attempt.isApplied) return "apply";
+  return attempt.life.isAlive && answers.has(attempt.fate) ? "answer" : undefined;
+}
+
+/** Options of {@linkcode Outside}. */
+export interface OutsideOptions {
+  readonly disk: MemoryDisk;
+  readonly scenario: Scenario;
+  /** True if targets can be asked whether an effect was applied. */
+  readonly canVerify: boolean;
+  readonly trace: (line: string) => void;
+  readonly bug: Bug;
+}
+
+/** Targets, model and wire of one simulation. */
+export class Outside {
+  readonly ledger: LedgerLine[] = [];
+  readonly performed: Performed[] = [];
+  attempts: Attempt[] = [];
+  readonly #options: OutsideOptions;
+
+  constructor(options: OutsideOptions) {
+    this.#options = options;
+  }
+
+  /** Attempts that can go on, without those that are over. */
+  moving(): Attempt[] {
+    this.attempts = this.attempts.filter((one) => !one.isOver && (one.life.isAlive || !one.isApplied));
+    return this.attempts.filter((attempt) => nextOf(attempt) !== undefined);
+  }
+
+  /** Takes an attempt's next step, and says which it was. */
+  advance(attempt: Attempt): "apply" | "answer" | undefined {
+    const step = nextOf(attempt);
+    if (step === undefined) return undefined;
+    this.#options.trace(`${attempt.life.number} ${attempt.name} ${attempt.key} ${step} (${attempt.fate})`);
+    if (step === "apply") {
+      attempt.isApplied = true;
+      attempt.apply();
+    } else {
+      attempt.isOver = true;
+      attempt.answer();
+    }
+    return step;
+  }
+
+  /** The performers of one life: the runtime's own, with targets that only move when the driver says so. */
+  performersOf(life: Life, { conversations, catalogOf, seams }: HostServices): HostPerformers {
+    let current: Started | undefined;
+    const builtins = tools.map((tool) => builtinOf(tool, (text) => this.#start(life, tool, current, text)));
+    const call = createToolCall({
+      tools: new Map(builtins.map((tool) => [tool.definition.name, tool])),
+      catalogOf,
+      workspaceOf: () => undefined as never,
+      permissionsOf: () => ({ mode: "default", capabilities: [] }),
+      messages: () => Promise.resolve([]),
+      appState: () => ({}),
+      blobs: createBlobs(),
+      seams,
+    });
+    const generate = createModelGenerate({
+      providerOf: (_name, root) => this.#modelOf(life, root),
+      transcript: (root, intent) => conversations.transcript(root, intent),
+      catalogOf,
+      seams,
+    });
+    const performers: HostPerformers = {
+      "model.generate": (performance) => {
+        this.#note(life, performance, undefined);
+        return generate(performance);
+      },
+      "tool.call": (performance) => {
+        const tool = toolNamed(performance.request.args.entry.name);
+        this.#note(life, performance, tool);
+        const fate = this.#options.scenario.fate(tool, performance.request.args.attempt);
+        if (fate === "refuse") return Promise.resolve(refused(tool));
+        // A handler is called before its performer first waits, so that it can tell which call is its own.
+        current = { performance, fate };
+        const result = call(performance);
+        current = undefined;
+        return result;
+      },
+      "tool.verify": this.#verifierOf(life),
+    };
+    return this.#options.bug.performers?.(performers) ?? performers;
+  }
+
+  #note(life: Life, { root, id, key, attempt, request }: Performance, tool: Tool | undefined): void {
+    life.performances += 1;
+    const head = this.#options.disk.get(keys.head(root))?.value as { readonly seq: number } | undefined;
+    this.performed.push({
+      life: life.number,
+      port: request.port,
+      root,
+      id,
+      key,
+      attempt,
+      effect: request.effect,
+      tool: tool?.name,
+      request: canonicalJson(request),
+      isDurable: (head?.seq ?? 0) >= Number(id.split(".")[0]),
+    });
+    this.#options.trace(
+      `${life.number} perform ${request.port} ${tool?.name ?? ""} ${key} attempt ${attempt}`,
+    );
+  }
+
+  #start(life: Life, tool: Tool, started: Started | undefined, text: string): Promise<ToolResultEnvelope> {
+    if (started === undefined) throw new Error(`The tool "${tool.name}" was called by nobody`);
+    const { performance: { root, id, key }, fate } = started;
+    const { promise, resolve, reject } = Promise.withResolvers<ToolResultEnvelope>();
+    this.#send({ life, name: tool.name, root, key, fate }, {
+      apply: () => {
+        const isKnown = tool.mechanism === "key" && this.#isApplied(tool, key);
+        if (!isKnown) this.ledger.push({ tool: tool.name, root, id, key, life: life.number });
+      },
+      answer: () => {
+        if (fate === "ok") resolve(textEnvelope(`${tool.name} ${text}`));
+        else if (fate === "poison") resolve(textEnvelope(poisons.result));
+        else if (fate === "no") resolve(errorEnvelope(failure("tool_failed", "The tool said no")));
+        else reject(new Error("The connection broke off"));
+      },
+    });
+    return promise;
+  }
+
+  #send(
+    what: Pick<Attempt, "life" | "name" | "root" | "key" | "fate">,
+    does: Pick<Attempt, "apply" | "answer">,
+  ): void {
+    this.attempts.push({ ...what, ...does, isApplied: false, isOver: false });
+  }
+
+  #isApplied(tool: Tool, key: string): boolean {
+    return this.ledger.some((line) => line.tool === tool.name && line.key === key);
+  }
+
+  /** A look-up reads its own writes: what it does not see will not be applied later either (notes 3.2). */
+  #verifierOf(life: Life): Performer<"tool.verify"> {
+    const refuse = createToolVerify();
+    return (performance) => {
+      const tool = toolNamed(performance.request.args.entry.name);
+      this.#note(life, performance, tool);
+      if (!this.#options.canVerify) return refuse(performance);
+      const { promise, resolve } = Promise.withResolvers<PerformerResult>();
+      const { root, key } = performance;
+      this.#send({ life, name: `verify ${tool.name}`, root, key, fate: "no" }, {
+        apply: () => {},
+        answer: () => {
+          for (const other of this.attempts) {
+            if (other.key === key && other.name === tool.name) other.isOver = true;
+          }
+          resolve({ status: "ok", value: { applied: this.#isApplied(tool, key) } });
+        },
+      });
+      return promise;
+    };
+  }
+
+  #modelOf(life: Life, root: string): ModelProvider {
+    const { scenario } = this.#options;
+    const wait = () =>
+      new Promise<void>((resolve) => {
+        const what = { life, name: "model", root, key: `${root} model`, fate: "no" as const };
+        this.#send(what, { apply: () => {}, answer: resolve });
+      });
+    return {
+      name: "play",
+      capabilities: { ...scriptedCapabilities, parallelToolCalls: true },
+      async *generate({ messages }) {
+        const asked = messages.findLastIndex((message) => message.role === "user");
+        const step = messages.slice(asked).filter((message) => message.role === "assistant").length;
+        await wait();
+        yield* eventsOf(scenario.answer(messages[asked]?.text ?? "", step), `${asked}_${step}`);
+      },
+    };
+  }
+}
+
+interface Started {
+  readonly performance: Performance<"tool.call">;
+  readonly fate: Fate;
+}
+
+function* eventsOf({ text, calls, error }: ModelTurn, place: string): Iterable<ModelEvent> {
+  if (error !== undefined) {
+    throw new ModelError("model_failed", "No answer", { retryable: error === "retryable" });
+  }
+  yield { type: "text_delta", text };
+  for (const [index, call] of calls.entries()) {
+    yield {
+      type: "tool_call_done",
+      callId: `call_${place}_${index}`,
+      name: call.tool,
+      arguments: call.text === undefined ? {} : { text: call.text },
+    };
+  }
+  yield { type: "done", finishReason: "stop" };
+}
+
+function refused(tool: Tool): PerformerResult {
+  return {
+    status: "failed",
+    failure: retryableFailure("tool_failed", `The connection to "${tool.name}" was refused`),
+  };
+}
+
+function builtinOf(tool: Tool, start: (text: string) => Promise<ToolResultEnvelope>): BuiltinTool {
+  return {
+    definition: definitionOf(tool),
+    inputSchema: undefined as never,
+    handler: (input) => start((input as { readonly text?: string }).text ?? ""),
+  };
+}
+
+function definitionOf(tool: Tool): ToolDefinition {
+  return ToolDefinition.parse({
+    name: tool.name,
+    title: tool.name,
+    description: "A tool of the play",
+    version: "1",
+    inputSchema: {
+      type: "object",
+      properties: { text: { type: "string" } },
+      additionalProperties: false,
+    },
+    riskLevel: "low",
+    sideEffects: tool.sideEffects ?? true,
+    resources: [],
+    timeoutMs: tool.timeoutMs ?? 30_000,
+    outputPolicy: {},
+    effectClass: tool.effect,
+    ...(tool.mechanism === undefined ? {} : { mechanism: tool.mechanism }),
+    approvalPolicy: tool.approval ?? "auto",
+    parallelSafe: tool.parallelSafe ?? false,
+  });
+}
+
+const definitions = tools.map(definitionOf);
+
+/** All tools, or all but the last `left` of them, as a source of a catalog. */
+export function sourceWithout(left: number): CatalogSource {
+  const offered = definitions.slice(0, definitions.length - left);
+  return sourceOf(offered.map((definition) => ({ definition }) as BuiltinTool));
+}

@@ -1,0 +1,98 @@
+/** What a run is made of besides its play: crashes, faults, and how wildly things are ordered. Drawn from a seed. */
+import { createRandom } from "../support/world.ts";
+import { createDice, type Dice } from "./scenario.ts";
+
+/** One end of the process. Counted within its own life, from 1. */
+export interface Crash {
+  /** At the n-th commit, after the n-th application of an effect outside, or at the n-th step of the driver. */
+  readonly at: "commit" | "performance" | "step";
+  readonly n: number;
+  /** A commit is cut off before it takes hold, or after that but before its caller hears. */
+  readonly when: "before" | "after";
+  /** True if the old process is not dead but was only given up: it goes on until the store fences it (K16). */
+  readonly isGhost: boolean;
+}
+
+/** How often each kind of step is taken while several are possible. */
+export interface Weights {
+  readonly task: number;
+  readonly store: number;
+  readonly effect: number;
+  readonly client: number;
+  readonly time: number;
+}
+
+/** Everything that decides a run. The same plan gives the same run, to the byte. */
+export interface Plan {
+  readonly seed: number;
+  readonly play: "script" | "swarm";
+  /** `fixed`: always the first possible step, so that only the crashes differ. */
+  readonly order: "fixed" | "chance";
+  readonly crashes: readonly Crash[];
+  readonly weights: Weights;
+  /** Chance that a commit throws, before or after it took hold; only while crashes are to come. */
+  readonly throwing: number;
+  /** Chance that a request on the wire of a dead process still arrives. */
+  readonly landing: number;
+  readonly strict: boolean;
+  readonly canVerify: boolean;
+  readonly isUnruly: boolean;
+  /** Chance that a life has nobody who answers questions. */
+  readonly silence: number;
+}
+
+const fixedWeights: Weights = { task: 1, store: 1, effect: 1, client: 1, time: 1 };
+
+/** The script in a fixed order with these crashes. */
+export function scriptedPlan(crashes: readonly Crash[], changes: Partial<Plan> = {}): Plan {
+  return {
+    seed: 1,
+    play: "script",
+    order: "fixed",
+    crashes,
+    weights: fixedWeights,
+    throwing: 0,
+    landing: 0,
+    strict: false,
+    canVerify: false,
+    isUnruly: false,
+    silence: 0,
+    ...changes,
+  };
+}
+
+/** The plan of a seed: each kind of trouble is on in some runs only, so that runs differ in kind (swarm). */
+export function planOf(seed: number): Plan {
+  const dice = createDice(createRandom(seed));
+  const weight = (most: number) => dice.chance(0.2) ? 0.05 * most : (0.2 + dice.next()) * most;
+  return {
+    seed,
+    play: "swarm",
+    order: "chance",
+    crashes: drawCrashes(dice),
+    weights: { task: weight(4), store: weight(6), effect: weight(3), client: weight(2), time: weight(0.6) },
+    throwing: dice.chance(0.3) ? 0.15 * dice.next() : 0,
+    landing: dice.chance(0.6) ? dice.next() : 0,
+    strict: dice.chance(0.15),
+    canVerify: dice.chance(0.5),
+    isUnruly: dice.chance(0.6),
+    silence: dice.chance(0.15) ? 0.5 : 0,
+  };
+}
+
+function drawCrashes(dice: Dice): Crash[] {
+  const count = dice.chance(0.1) ? 0 : 1 + dice.below(5);
+  const ghosts = dice.chance(0.25) ? 0.5 : 0;
+  return Array.from({ length: count }, (_, index): Crash => {
+    const at = dice.pick<Crash["at"]>(["commit", "commit", "performance", "step"]);
+    // Later lives have less left to do, and the recovery at their beginning is the part of interest.
+    const reach = index === 0 || dice.chance(0.3) ? 1 : 0.25;
+    const most = { commit: 45, performance: 20, step: 350 }[at];
+    return {
+      at,
+      n: 1 + dice.below(Math.ceil(most * reach)),
+      when: dice.pick(["before", "after"]),
+      isGhost: dice.chance(ghosts),
+    };
+  });
+}
