@@ -1,5 +1,5 @@
 /** What each keyword of JSON Schema does to a value: one table, so that a keyword is understood or it is not there. */
-import type { Json, JsonObject } from "./json.ts";
+import { canonicalJson, type Json, type JsonObject } from "./json.ts";
 import type { Budget, Pattern } from "./pattern.ts";
 
 /** Most problems that one check names. */
