@@ -1,5 +1,5 @@
 /** The `troupe` command: wires arguments, environment, signals and the exit code to the command line, and nothing else. */
-import type { Cli } from "./src/cli/cli.ts";
+import type { Cli, Interrupt } from "./src/cli/cli.ts";
 import { runCli } from "./src/cli/command.ts";
 import { createTerminal } from "./src/cli/terminal.ts";
 import { createSystemSeams } from "./src/system_seams.ts";
@@ -23,13 +23,15 @@ function createCli(): Cli {
   const seams = createSystemSeams({
     log: ({ level, event, detail }) => {
       if (level !== "warning" && level !== "error" && !isDebugging) return;
-      terminal.err.line(`troupe: ${level}: ${event}${detail === undefined ? "" : ` ${JSON.stringify(detail)}`}`);
+      terminal.err.line(
+        `troupe: ${level}: ${event}${detail === undefined ? "" : ` ${JSON.stringify(detail)}`}`,
+      );
     },
   });
   return { terminal, seams, env, cwd: Deno.cwd(), onInterrupt };
 }
 
-const onInterrupt: Cli["onInterrupt"] = (listener) => {
+function onInterrupt(listener: (kind: Interrupt) => void): () => void {
   const interrupt = () => listener("interrupt");
   const terminate = () => listener("terminate");
   Deno.addSignalListener("SIGINT", interrupt);
@@ -39,6 +41,6 @@ const onInterrupt: Cli["onInterrupt"] = (listener) => {
     Deno.removeSignalListener("SIGINT", interrupt);
     if (Deno.build.os !== "windows") Deno.removeSignalListener("SIGTERM", terminate);
   };
-};
+}
 
 if (import.meta.main) Deno.exit(await runCli(Deno.args, createCli()));

@@ -59,6 +59,8 @@ export interface SessionContext extends SessionInput {
   readonly refusal: Failure | null;
   readonly turn: number;
   readonly current: PromptRef | null;
+  /** Hash of the catalog of the turn that runs, or ran last. */
+  readonly turnCatalog: string | null;
   readonly queue: readonly PromptRef[];
   readonly notices: readonly HistoryItem[];
   readonly grants: readonly string[];
@@ -95,7 +97,13 @@ export const sessionMachine = setup({
     startTurn: enqueueActions(({ context, enqueue, event }) => {
       const next = rules.nextTurn(context, rules.timeOf(event));
       enqueue.spawnChild("turn", { id: `turn/${next.input.turn}`, input: next.input });
-      enqueue.assign({ turn: next.input.turn, current: next.prompt, queue: next.rest, notices: [] });
+      enqueue.assign({
+        turn: next.input.turn,
+        current: next.prompt,
+        turnCatalog: next.input.catalog.hash,
+        queue: next.rest,
+        notices: [],
+      });
     }),
     finishTurn: enqueueActions(({ context, enqueue, event }) => {
       for (const params of rules.turnReplies(context, event)) enqueue({ type: "post", params });
@@ -143,6 +151,7 @@ export const sessionMachine = setup({
     refusal: null,
     turn: 0,
     current: null,
+    turnCatalog: null,
     queue: [],
     notices: [],
     grants: [],

@@ -188,7 +188,10 @@ export function openQuestion(
   };
 }
 
-/** What an answered question does: the invocation learns it, and "always" adds its rule to the session's grants. */
+/**
+ * What an answered question does: the invocation learns it, and "always" adds its rule to the session's grants, unless
+ * the catalog that it was shown for is no longer the one of the next turn.
+ */
 export function settleQuestion(context: SessionContext, event: SessionEvent): {
   readonly id: string;
   readonly rest: readonly OpenQuestion[];
@@ -199,7 +202,9 @@ export function settleQuestion(context: SessionContext, event: SessionEvent): {
   const result = output as QuestionResult;
   const question = context.questions.find((open) => open.id === actorId);
   if (question === undefined) throw new Error(`Cannot settle "${actorId}": no such question is open`);
-  const isAlways = result.decision === "always_allow_for_session" && !context.grants.includes(question.rule);
+  const isAlways = result.decision === "always_allow_for_session" &&
+    !context.grants.includes(question.rule) &&
+    context.turnCatalog === context.issued?.hash;
   return {
     id: actorId,
     rest: context.questions.filter((open) => open.id !== actorId),

@@ -76,6 +76,7 @@ const ofOtherCodes: { readonly [code: string]: ExitCode } = {
   interrupted: exitCodes.interrupted,
   config_invalid: exitCodes.usage,
   root_not_found: exitCodes.usage,
+  owner_missing: exitCodes.usage,
   question_not_found: exitCodes.usage,
   question_changed: exitCodes.usage,
   decision_not_offered: exitCodes.usage,

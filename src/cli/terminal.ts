@@ -76,8 +76,8 @@ class SharedTerminal implements Terminal {
   readonly #lines: LineReader;
   #status: string | undefined;
   #isStatusShown = false;
-  /** Outputs whose cursor stands inside a line. Two terminals are one screen. */
-  readonly #inside = new Set<Sink>();
+  /** Places whose cursor stands inside a line: a pipe each, and one screen for all that are terminals. */
+  readonly #inside = new Set<Sink | "screen">();
 
   constructor(parts: TerminalParts) {
     this.#parts = parts;
@@ -88,7 +88,7 @@ class SharedTerminal implements Terminal {
   }
 
   get columns(): number {
-    return this.#parts.columns() ?? columnsDefault;
+    return this.#parts.columns() || columnsDefault;
   }
 
   status(text: string | undefined): void {
@@ -98,32 +98,30 @@ class SharedTerminal implements Terminal {
     this.#showStatus();
   }
 
-  readLine(signal: AbortSignal): Promise<string | undefined> {
-    return this.#lines.next(signal);
+  async readLine(signal: AbortSignal): Promise<string | undefined> {
+    const line = await this.#lines.next(signal);
+    // The key that ended the line moved the cursor.
+    if (line !== undefined) this.#inside.delete("screen");
+    return line;
   }
 
   #outputOf(sink: Sink): Output {
     const isTerminal = sink.isTerminal();
+    const place = isTerminal ? "screen" : sink;
     const write = (text: string) => {
       if (text === "") return;
       this.#hideStatus();
       this.#put(sink, text);
-      if (text.endsWith("\n")) this.#inside.delete(sink);
-      else this.#inside.add(sink);
+      if (text.endsWith("\n")) this.#inside.delete(place);
+      else this.#inside.add(place);
       this.#showStatus();
     };
     return {
       isTerminal,
       style: createStyle(isTerminal && this.#parts.colours),
       write,
-      line: (text) => write(`${this.#isInside(sink) ? "\n" : ""}${text}\n`),
+      line: (text) => write(`${this.#inside.has(place) ? "\n" : ""}${text}\n`),
     };
-  }
-
-  #isInside(sink: Sink): boolean {
-    if (this.#inside.has(sink)) return true;
-    // Both are one screen: what stands half on it came from the other.
-    return sink.isTerminal() && [...this.#inside].some((other) => other.isTerminal());
   }
 
   #hideStatus(): void {
@@ -133,7 +131,7 @@ class SharedTerminal implements Terminal {
   }
 
   #showStatus(): void {
-    if (this.#status === undefined || this.#inside.size > 0 || this.#isStatusShown) return;
+    if (this.#status === undefined || this.#inside.has("screen") || this.#isStatusShown) return;
     this.#isStatusShown = true;
     const text = visible(this.#status).slice(0, Math.max(this.columns - 1, 1));
     this.#put(this.#parts.stderr, this.err.style.dim(text));

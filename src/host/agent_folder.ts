@@ -32,7 +32,7 @@ const agentFile = "agent.yaml";
  * or a folder, and refused if it is both. Throws {@linkcode ConfigError} with the place in the file, or `YamlError`.
  */
 export async function loadAgent(name: string, options: LoadAgentOptions): Promise<LoadedAgent> {
-  const embedded = /[/\\.]/.test(name) ? undefined : embeddedAgent(name);
+  const embedded = /[/\\.]/.test(name) ? undefined : await loadEmbedded(name, options);
   const path = isAbsolute(name) ? name : `${options.cwd}/${name}`;
   const found = await findFile(path);
   if (embedded !== undefined && found !== undefined) {
@@ -41,9 +41,7 @@ export async function loadAgent(name: string, options: LoadAgentOptions): Promis
       `it is the name of an agent that comes with troupe and of a folder here: write ./${name}`,
     );
   }
-  if (embedded !== undefined) {
-    return await loaded(embedded.definition, { kind: "embedded", name }, options);
-  }
+  if (embedded !== undefined) return embedded;
   if (found === undefined) {
     const known = embeddedNames.join(", ");
     throw refused(
@@ -60,10 +58,21 @@ export async function loadAgent(name: string, options: LoadAgentOptions): Promis
   return await loaded(definition, { kind: "folder", path: folder }, options);
 }
 
+/** The agent of a name that comes with us; undefined if there is none. */
+export async function loadEmbedded(
+  name: string,
+  options: Pick<LoadAgentOptions, "digest">,
+): Promise<LoadedAgent | undefined> {
+  const agent = embeddedAgent(name);
+  return agent === undefined
+    ? undefined
+    : await loaded(agent.definition, { kind: "embedded", name }, options);
+}
+
 async function loaded(
   definition: AgentDefinition,
   home: SessionHome["agent"],
-  { digest }: LoadAgentOptions,
+  { digest }: Pick<LoadAgentOptions, "digest">,
 ): Promise<LoadedAgent> {
   return { definition, coreRevision: await digest(canonicalBytes(definition as unknown as Json)), home };
 }

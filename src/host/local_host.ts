@@ -29,7 +29,7 @@ export function createLocalHost({ runtime, config, answerers, release }: LocalHo
     readPages: (root, fromSeq) => journal.readPages(root, fromSeq),
     readBlob: (digest) => journal.readBlob(digest),
     async *follow(root, fromSeq, signal) {
-      for await (const event of watchRoot(runtime, root, { fromSeq, signal })) {
+      for await (const event of watchRoot(runtime, root, { fromSeq, questions: false, signal })) {
         if (event.type === "entries") yield event.entries;
       }
     },
@@ -73,17 +73,15 @@ async function givePrompt(
   const { session, text, key, fromSeq } = order;
   const stop = new AbortController();
   const leave = answerers.add(session, order.answers);
-  const stopListening = runtime.questions.listen((question) => {
-    if (question.root === session && order.answers) hear({ type: "question", question });
-  });
   stop.signal.addEventListener("abort", leave, { once: true });
-  stop.signal.addEventListener("abort", stopListening, { once: true });
   const goAway = () => stop.abort();
   order.gone?.addEventListener("abort", goAway, { once: true });
   const quarantined = Promise.withResolvers<never>();
   quarantined.promise.catch(() => {});
   const heard = (async () => {
-    for await (const event of watchRoot(runtime, session, { fromSeq, signal: stop.signal })) {
+    for await (
+      const event of watchRoot(runtime, session, { fromSeq, questions: order.answers, signal: stop.signal })
+    ) {
       hear(event);
       if (event.type === "quarantined") quarantined.reject(new KernelError("root_quarantined", event.reason));
     }

@@ -2,21 +2,34 @@
 import type { Entry } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
-import type { KernelEvent } from "../kernel/kernel.ts";
 import type { Runtime } from "../runtime.ts";
 import { EventQueue } from "./event_queue.ts";
+import type { HostEvent } from "./host.ts";
+
+/** What is watched. */
+export interface Watch {
+  readonly fromSeq: number;
+  /** True to hear of the root's questions too: after the entries that stand before them. */
+  readonly questions: boolean;
+  readonly signal: AbortSignal;
+}
 
 /** Watches a root from the entry `fromSeq` on until `signal` aborts; then gives out what it has heard, and ends. */
 export async function* watchRoot(
-  runtime: Pick<Runtime, "watch" | "journal">,
+  runtime: Pick<Runtime, "watch" | "journal" | "questions">,
   root: RootAddress,
-  { fromSeq, signal }: { readonly fromSeq: number; readonly signal: AbortSignal },
-): AsyncIterable<KernelEvent> {
-  const queue = new EventQueue<KernelEvent>(limits.watchEventsBufferedMax);
+  { fromSeq, questions, signal }: Watch,
+): AsyncIterable<HostEvent> {
+  const queue = new EventQueue<HostEvent>(limits.watchEventsBufferedMax);
   // Watch first, read second: what becomes durable in between is then seen twice rather than never.
-  const stop = runtime.watch((event) => {
+  const stops = [runtime.watch((event) => {
     if (event.root === root) queue.push(event);
-  });
+  })];
+  if (questions) {
+    stops.push(runtime.questions.listen((question) => {
+      if (question.root === root) queue.push({ type: "question", question });
+    }));
+  }
   const close = () => queue.close();
   signal.addEventListener("abort", close, { once: true });
   if (signal.aborted) queue.close();
@@ -36,7 +49,7 @@ export async function* watchRoot(
       if (fresh.length > 0) yield { ...event, entries: fresh };
     }
   } finally {
-    stop();
+    for (const stop of stops) stop();
     signal.removeEventListener("abort", close);
   }
 }

@@ -38,13 +38,21 @@ export async function submit(kernel: Kernel, command: Command): Promise<Acknowle
   const message = throughJson(command.message);
   const hash = await kernel.seams.digest(new TextEncoder().encode(canonicalJson({ root, message })));
   const key = keys.command(ref.principal, ref.key);
-  const known = kernel.pendingCommands.get(claimOf(key)) ??
-    await kernel.journal.readCommand(ref.principal, ref.key) as StoredCommand | undefined;
-  // Another submit of the same key may have come while the store was read.
-  const before = kernel.pendingCommands.get(claimOf(key)) ?? known;
-  if (before !== undefined) return repeat(kernel, command, hash, before);
-  refuseUnusable(kernel, root);
-  return enter(kernel, { ...command, message }, hash, key);
+  const claim = claimOf(key);
+  // One look-up of a key at a time: what a second one reads must not be older than what the first one led to (K14).
+  while (kernel.lookUps.has(claim)) await kernel.lookUps.get(claim);
+  const lookUp = Promise.withResolvers<void>();
+  kernel.lookUps.set(claim, lookUp.promise);
+  try {
+    const known = kernel.pendingCommands.get(claim) ??
+      await kernel.journal.readCommand(ref.principal, ref.key) as StoredCommand | undefined;
+    if (known !== undefined) return await repeat(kernel, command, hash, known);
+    refuseUnusable(kernel, root);
+    return enter(kernel, { ...command, message }, hash, key);
+  } finally {
+    kernel.lookUps.delete(claim);
+    lookUp.resolve();
+  }
 }
 
 function enter(kernel: Kernel, command: Command, hash: string, key: StoreKey): Acknowledgements {
@@ -94,9 +102,12 @@ async function repeat(
   }
   const accepted = hurried(kernel, "accepted" in known ? known.accepted : Promise.resolve());
   // Wait first, look second: a reply that becomes durable in between is then seen one way or the other.
-  const coming = waitForReply(kernel, keys.reply(ref.principal, ref.key));
+  const key = keys.reply(ref.principal, ref.key);
+  const reply = waitForReply(kernel, key);
   const stored = await kernel.journal.readReply(ref.principal, ref.key) as StoredReply | undefined;
-  return { accepted, reply: stored === undefined ? coming : Promise.resolve(stored) };
+  // Its crank is over, so nobody else would ever tell those who wait.
+  if (stored !== undefined) settleReply(kernel, key, stored);
+  return { accepted, reply };
 }
 
 function refuseUnusable(kernel: Kernel, root: RootAddress): void {

@@ -63,7 +63,18 @@ function finish(kernel: Kernel, what: Start, running: Running, result: Performer
   // After a cancel's grace the entry is gone: the late result goes on as evidence (K12).
   if (kernel.running.get(key) === running) kernel.running.delete(key);
   if (kernel.stopped !== undefined) return;
-  deliver(kernel, what.root, { kind: "outcome", id: what.record.id, attempt: running.attempt, result });
+  const known = withDoubt(what.record.request.effect, running.attempt, result);
+  deliver(kernel, what.root, { kind: "outcome", id: what.record.id, attempt: running.attempt, result: known });
+}
+
+/**
+ * What the last attempt says, as far as it is true of them all: that it was not applied says nothing of an earlier one,
+ * which a crash cut off (R3).
+ */
+function withDoubt(effect: EffectClass, attempt: number, result: PerformerResult): PerformerResult {
+  if (attempt === 1 || effect === "idempotent" || result.status === "ok") return result;
+  const message = `An earlier attempt may have been applied; the last one: ${result.failure.message}`;
+  return { status: "unknown", failure: failure("tool_outcome_unknown", message) };
 }
 
 /** A performer's fault: what is known depends on what a repeat would do (R3). */
@@ -77,16 +88,16 @@ export function fault(effect: EffectClass, error: unknown): PerformerResult {
 
 /**
  * Answers a machine's cancel (K11): an effect that never started ends `canceled` at once; a running one is asked to
- * stop and its real outcome awaited; after 5 s nothing more is known.
+ * stop and its real outcome awaited; after 5 s nothing more is known. `attempt` counts those of earlier runtimes.
  */
-export function cancel(kernel: Kernel, root: RootAddress, record: PortRecord): void {
+export function cancel(kernel: Kernel, root: RootAddress, record: PortRecord, attempt: number): void {
   const key = intentKey(root, record.id);
   const running = kernel.running.get(key);
   const { effect } = record.request;
   if (running === undefined || !running.started) {
     record.withdrawn = true;
     kernel.running.delete(key);
-    return end(kernel, root, { id: record.id, attempt: running?.attempt ?? 1, result: canceled() });
+    return end(kernel, root, { id: record.id, attempt, result: withDoubt(effect, attempt, canceled()) });
   }
   running.abort.abort();
   const graceEndsAt = kernel.seams.clock.now() + limits.cancelGraceMs;

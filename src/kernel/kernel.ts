@@ -81,10 +81,14 @@ export interface Kernel {
   readonly running: Map<string, Running>;
   /** Inbox rows that are in a mailbox or in an undurable unit (K13). */
   readonly claimed: Set<string>;
+  /** Receivers of messages that wait for a catalog; what comes after waits behind it (K13). */
+  readonly bringing: Map<RootAddress, Promise<void>>;
   readonly replyWaiters: Map<string, ReplyWaiter[]>;
   /** Rejects the creation of a root whose first crank fails. */
   readonly births: Map<RootAddress, (error: unknown) => void>;
   readonly pendingCommands: Map<string, PendingCommand>;
+  /** Commands that are being looked up in the store, by their key. */
+  readonly lookUps: Map<string, Promise<void>>;
   readonly watchers: Set<(event: KernelEvent) => void>;
   readonly ready: LiveRoot[];
   /** Chooses who runs next among `count` ready roots; the first in production, by seed in simulation. */

@@ -58,16 +58,30 @@ export function claimOf(key: StoreKey): string {
   return JSON.stringify(key);
 }
 
-/** Brings a durable message to its receiver. A row that is claimed already is on its way (K13). */
-export async function bring(kernel: Kernel, letter: Letter): Promise<void> {
-  const claim = claimOf(letter.key);
-  if (kernel.claimed.has(claim)) return;
+/**
+ * Brings a durable message to its receiver, once: a row that is claimed already is on its way. A machine may look a
+ * catalog up only after it was loaded, so the letter that names it waits, and those after it behind it (K13).
+ */
+export function bring(kernel: Kernel, letter: Letter): Promise<void> {
+  const { key, to, from } = letter;
+  const claim = claimOf(key);
+  if (kernel.claimed.has(claim)) return Promise.resolve();
   kernel.claimed.add(claim);
   const message = throughJson(letter.message);
-  // A machine may look a catalog up only after it was loaded; the letter is the first that names it.
-  const catalog = message["catalog"] as { readonly hash?: string } | undefined;
-  if (message.type === "catalog.issued" && catalog?.hash !== undefined) {
-    await kernel.loadCatalog(catalog.hash);
-  }
-  deliver(kernel, letter.to, { kind: "input", body: { message, sender: letter.from }, inbox: letter.key });
+  const hand = () => deliver(kernel, to, { kind: "input", body: { message, sender: from }, inbox: key });
+  const hash = catalogHashOf(message);
+  const before = kernel.bringing.get(to);
+  if (hash === undefined && before === undefined) return Promise.resolve(hand());
+  const load = () => hash === undefined ? undefined : kernel.loadCatalog(hash);
+  const brought = Promise.resolve(before).then(load).then(hand, hand).finally(() => {
+    if (kernel.bringing.get(to) === brought) kernel.bringing.delete(to);
+  });
+  kernel.bringing.set(to, brought);
+  return brought;
+}
+
+/** The catalog that a message is the first to name. */
+function catalogHashOf(message: InputBody["message"]): string | undefined {
+  if (message.type !== "catalog.issued") return undefined;
+  return (message["catalog"] as { readonly hash?: string } | undefined)?.hash;
 }

@@ -76,7 +76,7 @@ function endDropped(kernel: Kernel, root: LiveRoot, record: CrankRecord): void {
   abandon(kernel, root.address, record.drops.map((drop) => drop.id));
   for (const id of record.cancels) {
     const port = root.ports.get(id);
-    if (port !== undefined) cancel(kernel, root.address, port);
+    if (port !== undefined) cancel(kernel, root.address, port, root.attempts.get(id) ?? 1);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Clients and an operator: what they mean to do, what they were told, and what they repeat after every restart. */
 import type { RootAddress } from "../../schemas/ids.ts";
+import type { CatalogSource } from "../../schemas/catalog.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import { HostPolicy } from "../../schemas/config.ts";
 import { localOperator } from "../../schemas/principal.ts";
@@ -11,8 +12,8 @@ import { passivate } from "../../src/kernel/passivate.ts";
 import { principalText, type Runtime } from "../../src/runtime.ts";
 import type { MemoryDisk } from "../support/memory_store.ts";
 import type { Life } from "./life.ts";
-import { type Outside, sourceWithout } from "./outside.ts";
-import { type Dice, messageOf, type PlannedCommand, type Scenario, tools } from "./scenario.ts";
+import { type Outside, sourceOfVersion } from "./outside.ts";
+import { type Dice, messageOf, type PlannedCommand, type Scenario, type Tool } from "./scenario.ts";
 
 /** What a client knows of one of its commands. */
 export interface Ticket {
@@ -45,12 +46,13 @@ export interface ClientsOptions {
 
 export const principal = principalText(localOperator);
 
-const agent = AgentDefinition.parse({
-  name: "play",
-  model: "play/swarm",
-  tools: tools.map((tool) => tool.name),
-  capabilities: ["files:write"],
-});
+function agentWith(tools: readonly Tool[]): AgentDefinition {
+  return AgentDefinition.parse({
+    name: "play",
+    model: "play/swarm",
+    tools: tools.map((tool) => tool.name),
+  });
+}
 
 /** All clients of one run. */
 export class Clients {
@@ -154,21 +156,24 @@ export class Clients {
     if (command.kind !== "catalog") {
       return runtime.send(session, messageOf(command, this.sessions[command.relayTo ?? 0]), command.key);
     }
-    const left = Number(command.key.slice(1)) % 3;
     return submit(runtime.kernel, {
       root: session.replace("session/", "catalog/"),
-      message: { type: "catalog.change", sources: [sourceWithout(left)] as never },
+      message: { type: "catalog.change", sources: [this.#sourceOf(Number(command.key.slice(1)) % 4)] as never },
       ref: { principal, key: command.key },
     });
+  }
+
+  #sourceOf(version: number): CatalogSource {
+    return sourceOfVersion(version, this.#options.scenario.tools);
   }
 
   #make(life: Life, runtime: Runtime, index: number): void {
     this.#making.set(index, life.number);
     runtime.createSession({
-      agent,
+      agent: agentWith(this.#options.scenario.tools),
       coreRevision: "core-1",
       home: "simulation",
-      sources: [sourceWithout(0)],
+      sources: [this.#sourceOf(1)],
       policy: HostPolicy.parse({}),
     }).then((address) => {
       this.sessions[index] ??= address;

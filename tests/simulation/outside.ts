@@ -3,7 +3,7 @@ import type { CatalogSource } from "../../schemas/catalog.ts";
 import { failure, retryableFailure } from "../../schemas/failure.ts";
 import type { ModelEvent } from "../../schemas/model.ts";
 import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
-import { canonicalJson } from "../../src/canonical.ts";
+import { canonicalJson } from "../../schemas/json.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import type { Performance, Performer, PerformerResult } from "../../src/effects/performer.ts";
 import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
@@ -40,8 +40,13 @@ export interface Performed {
   readonly tool: string | undefined;
   /** Canonical text of the request. */
   readonly request: string;
-  /** True if the intent's unit was in the store when it started. */
-  readonly isDurable: boolean;
+  /** End of its root's stream in the store when it started. */
+  readonly durableTo: number;
+}
+
+/** True if the intent of a performance was in the store when it started. */
+export function wasDurable({ id, durableTo }: Performed): boolean {
+  return durableTo >= Number(id.split(".")[0]);
 }
 
 /** A request on its way to a target and back. */
@@ -163,7 +168,7 @@ export class Outside {
       effect: request.effect,
       tool: tool?.name,
       request: canonicalJson(request),
-      isDurable: (head?.seq ?? 0) >= Number(id.split(".")[0]),
+      durableTo: head?.seq ?? 0,
     });
     this.#options.trace(
       `${life.number} perform ${request.port} ${tool?.name ?? ""} ${key} attempt ${attempt}`,
@@ -278,12 +283,12 @@ function builtinOf(tool: Tool, start: (text: string) => Promise<ToolResultEnvelo
   };
 }
 
-function definitionOf(tool: Tool): ToolDefinition {
+function definitionOf(tool: Tool, version = 1): ToolDefinition {
   return ToolDefinition.parse({
     name: tool.name,
     title: tool.name,
     description: "A tool of the play",
-    version: "1",
+    version: String(version),
     inputSchema: {
       type: "object",
       properties: { text: { type: "string" } },
@@ -301,10 +306,8 @@ function definitionOf(tool: Tool): ToolDefinition {
   });
 }
 
-const definitions = tools.map(definitionOf);
-
-/** All tools, or all but the last `left` of them, as a source of a catalog. */
-export function sourceWithout(left: number): CatalogSource {
-  const offered = definitions.slice(0, definitions.length - left);
-  return sourceOf(offered.map((definition) => ({ definition }) as BuiltinTool));
+/** Tools as a source of a catalog. Version 0 lacks one that the agent names, so that its catalog is refused. */
+export function sourceOfVersion(version: number, offered: readonly Tool[]): CatalogSource {
+  const given = version === 0 ? offered.slice(1) : offered;
+  return sourceOf(given.map((tool) => ({ definition: definitionOf(tool, version) }) as BuiltinTool));
 }

@@ -82,6 +82,8 @@ export interface PlannedCommand {
 /** What a run plays. All of it is asked in the same order by the same seed. */
 export interface Scenario {
   readonly sessions: number;
+  /** The tools that its agents have. */
+  readonly tools: readonly Tool[];
   readonly commands: readonly PlannedCommand[];
   /** What the model says to a prompt at a step, from 0. A model may say something else each time (K3). */
   answer(prompt: string, step: number): ModelTurn;
@@ -125,6 +127,7 @@ export function scriptedScenario(): Scenario {
   });
   return {
     sessions: 2,
+    tools,
     commands: [
       prompt("k1", "work"),
       prompt("k2", "flaky", 1),
@@ -181,9 +184,11 @@ export function swarmScenario(dice: Dice): Scenario {
   let poisonsLeft = dice.below(3);
   const takePoison = (probability: number) =>
     poisonsLeft > 0 && dice.chance(probability) && poisonsLeft-- > 0;
-  const menu = tools.filter(() => dice.chance(0.7));
+  const often = 0.3 + 0.4 * dice.next();
+  const menu = tools.filter(() => dice.chance(often));
   return {
     sessions,
+    tools: menu,
     commands: swarmCommands(dice, sessions, () => takePoison(0.1)),
     answer: (_text, step) => {
       if (!calm && dice.chance(0.08)) {

@@ -58,12 +58,15 @@ export interface Evidence {
 }
 
 const stepsMax = 20_000;
+/** A crash that has not come by this step of a life never will: its plan counted on more than there is. */
+const crashStepsMax = 1_500;
 
 type Step = () => void;
 
 /** A run under way. */
 export class Simulation {
   readonly plan: Plan;
+  last: unknown;
   readonly trace: string[] = [];
   readonly violations: Violation[] = [];
   readonly disk = new MemoryDisk();
@@ -118,6 +121,7 @@ export class Simulation {
       await judge(this.#evidence(), (rule, message) => this.complain(rule, message));
     }
     const hash = this.#hash();
+    this.last = this.#lives.map((l: any) => ({n: l.number, calls: l.calls.map((c: any) => c.kind), deferred: l.deferred.length, d: String(l.deferred[0]), sl: l.sleepers.length, k: l.runtime && { waking: [...l.runtime.kernel.waking], ready: l.runtime.kernel.ready.length, pumping: l.runtime.kernel.pumping, unwritten: l.runtime.journal.writer.unwritten, roots: [...l.runtime.kernel.roots.values()].map((r: any) => [r.address, r.mailbox.length, r.held, r.ports.size, r.unwritten]) } }));
     for (const life of this.#lives) life.kill();
     return {
       plan: this.plan,
@@ -151,7 +155,8 @@ export class Simulation {
   }
 
   #begin(): void {
-    forgetCatalogs();
+    // Catalogs in memory belong to a process; those of a ghost are shared with it here.
+    if (this.#lives.length === 0) forgetCatalogs();
     const { plan, disk } = this;
     const life = new Life({
       number: ++this.#born,
@@ -164,13 +169,13 @@ export class Simulation {
     this.#lives.push(life);
     this.#applied = 0;
     this.#note(`life ${life.number} begins`);
-    const hasAnswerer = this.#crashes.length === 0 || !this.#dice.chance(plan.silence);
+    const isSilent = this.#dice.chance(plan.silence);
     startRuntime({
       store: life.store,
       seams: life.seams,
       strict: plan.strict,
       code: machineCode,
-      hasAnswerer: () => hasAnswerer,
+      hasAnswerer: () => !isSilent || this.#crashes.length === 0,
       pick: (count) => plan.order === "fixed" ? 0 : this.#dice.below(count),
       wire: this.#bug.wire ?? wirePoisonous,
       performers: (services) => this.outside.performersOf(life, services),
@@ -205,11 +210,12 @@ export class Simulation {
     }
   }
 
-  /** Two lives that open one store at the same moment: one is refused, and tries again. */
+  /** Two lives that open one store at the same moment, or a store that fails: one is refused, and tries again. */
   #failedStart(): void {
     const { failure } = this.#life;
     this.#note(`life ${this.#life.number} could not start: ${failure}`);
-    if (this.#lives.length === 1) return this.complain("K20", `The runtime does not start: ${failure}`);
+    const mayFail = this.#lives.length > 1 || (this.#crashes.length > 0 && this.plan.throwing > 0);
+    if (!mayFail) return this.complain("K20", `The runtime does not start: ${failure}`);
     this.#lives.pop()?.kill();
     this.#begin();
   }
@@ -218,6 +224,7 @@ export class Simulation {
     const [crash] = this.#crashes;
     if (crash === undefined) return false;
     const life = this.#life;
+    if (life.steps > crashStepsMax) this.#crashes.length = 0;
     if (crash.at === "step") return life.steps >= crash.n;
     if (crash.at === "performance") return this.#applied >= crash.n;
     return life.commits >= crash.n && life.calls.some(({ kind }) => kind === "commit");
@@ -310,6 +317,7 @@ export class Simulation {
   }
 
   #moveCall(life: Life, call: StoreCall): void {
+    this.#note(`${life.number} store ${call.kind} ${call.number} ${call.hasTakenHold}`);
     if (!call.hasTakenHold && this.plan.order === "chance" && this.#dice.chance(0.3)) {
       call.apply();
       call.hasTakenHold = true;

@@ -163,6 +163,10 @@ export interface Run {
   status(): string;
   context(): Record<string, unknown>;
   output(): unknown;
+  /** The state as JSON text: what a snapshot holds. */
+  persisted(): string;
+  /** Goes on in an actor restored from that text, as after a crash. Every step does so too. */
+  restore(): void;
   /** The state of a child, named by the ids on the way to it; undefined if it is gone. */
   child(...path: readonly string[]): AnyMachineSnapshot | undefined;
   /** Sends a message to the machine, or to a child named by the ids on the way to it. */
@@ -205,6 +209,11 @@ export function startRun<M extends AnyStateMachine>(machine: M, input: InputFrom
     status: () => snapshot().status,
     context: () => snapshot().context as Record<string, unknown>,
     output: () => snapshot().output,
+    persisted: () => JSON.stringify(actor.getPersistedSnapshot()),
+    restore: () => {
+      actor = roundTrip(wired, actor);
+      error = watch(actor);
+    },
     child: (...path) => {
       let found: AnyMachineSnapshot | undefined = snapshot();
       for (const id of path) found = found?.children[id]?.getSnapshot() as AnyMachineSnapshot | undefined;

@@ -131,7 +131,7 @@ function mute(machine: AnyStateMachine): AnyStateMachine {
   return machine.provide({ actions });
 }
 
-/** Ways into `running` that no gate allows. Empty if I6 holds. */
+/** Ways into `running` that no gate allows. Empty if I5 holds. */
 function findBypasses(machine: AnyStateMachine): string[] {
   const findings: string[] = [];
   const edges = edgesOf(machine);
@@ -216,11 +216,11 @@ function planted(change: (states: Record<string, MutableState>) => void): AnySta
   return createMachine({ ...config, states } as never, invocationMachine.implementations as never);
 }
 
-Deno.test("invocation never runs around validation, authorization or a granted approval (I6)", () => {
+Deno.test("invocation never runs around validation, authorization or a granted approval (I5)", () => {
   assert.deepEqual(findBypasses(invocationMachine), []);
 });
 
-Deno.test("invocation graph proof finds a planted edge from authorizing to running for a denied call (I6)", () => {
+Deno.test("invocation graph proof finds a planted edge from authorizing to running for a denied call (I5)", () => {
   const machine = planted((states) => {
     states["authorizing"]?.always?.unshift({ guard: "isDenied", target: "running" });
   });
@@ -235,7 +235,7 @@ Deno.test("invocation graph proof finds a planted edge from authorizing to runni
   ]);
 });
 
-Deno.test("invocation graph proof finds planted edges around every other gate (I6)", () => {
+Deno.test("invocation graph proof finds planted edges around every other gate (I5)", () => {
   const around = planted((states) => states["proposed"]?.always?.splice(1, 0, { target: "authorizing" }));
   assert.ok(findBypasses(around).includes("an edge leads around validating"));
   const past = planted((states) => states["validating"]?.always?.push({ target: "binding" }));

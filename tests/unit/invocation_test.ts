@@ -20,7 +20,7 @@ function ending(call: Call): readonly unknown[] {
   return [call.state(), call.result()?.outcome, call.result()?.failure?.code];
 }
 
-Deno.test("invocation of an allowed call asks for its effect at once and succeeds with the result (I6)", () => {
+Deno.test("invocation of an allowed call asks for its effect at once and succeeds with the result (I5)", () => {
   const call = startCall({ request: { arguments: { path: "a" } } });
   assert.deepEqual([call.state(), call.kinds()], ["running", ["tool.call"]]);
   const request = call.desk.asks[0]?.request;

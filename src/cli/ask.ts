@@ -1,0 +1,171 @@
+/** Asks a person at the terminal, or answers as the command line ordered. */
+import { type Decision, offeredDecisions } from "../../schemas/question.ts";
+import { localOperator } from "../../schemas/principal.ts";
+import type { OpenQuestion } from "../effects/question_ask.ts";
+import type { ActingHost } from "../host/host.ts";
+import { visible } from "../tools/visible.ts";
+import type { Cli } from "./cli.ts";
+import { reportError } from "./exit.ts";
+import { safeText } from "./terminal.ts";
+
+/** What `--answer` orders: a decision for every approval, or to leave questions to `troupe answer`. */
+export type StandingAnswer = "allow" | "deny" | "wait";
+
+/** Answers that come faster were typed before the question was read, in milliseconds. */
+const readingMs = 150;
+
+/** How each decision is typed. */
+const keys: { readonly [K in Decision]: string } = {
+  allow: "a",
+  deny: "d",
+  always_allow_for_session: "s",
+  run_again: "r",
+  mark_applied: "y",
+  mark_not_applied: "n",
+  abandon: "g",
+};
+
+/** What each decision means, in the words of the prompt. */
+const meanings: { readonly [K in Decision]: string } = {
+  allow: "allow",
+  deny: "deny",
+  always_allow_for_session: "always allow this for the session",
+  run_again: "run it again",
+  mark_applied: "it was applied",
+  mark_not_applied: "it was not applied",
+  abandon: "give it up",
+};
+
+/** Who answers the questions of one session, from now on until `stop`. */
+export interface Asker {
+  /** Takes a question; shown after those that came before. */
+  take(question: OpenQuestion): void;
+  /** The question is not open any more, whoever closed it. */
+  closed(id: string): void;
+  stop(): void;
+}
+
+/** Options of {@linkcode createAsker}. */
+export interface AskerOptions {
+  readonly cli: Pick<Cli, "terminal" | "seams">;
+  readonly host: Pick<ActingHost, "answer">;
+  readonly standing: StandingAnswer | undefined;
+  /** Told of a question that nobody here can answer. */
+  readonly onUnanswerable: (question: OpenQuestion) => void;
+}
+
+/** Makes the asker of a command: the standing answer if there is one, else the person at the terminal. */
+export function createAsker(options: AskerOptions): Asker {
+  const { standing, cli } = options;
+  if (standing === undefined) return new TerminalAsker(options);
+  return {
+    take: (question) => {
+      if (standing === "wait") {
+        return cli.terminal.err.line(`A question waits: troupe answer ${question.id} allow|deny`);
+      }
+      if (question.subject.kind !== "approval") return options.onUnanswerable(question);
+      give(options, question, standing, `--answer ${standing}`);
+    },
+    closed: () => {},
+    stop: () => {},
+  };
+}
+
+async function give(
+  options: AskerOptions,
+  question: OpenQuestion,
+  decision: Decision,
+  note?: string,
+): Promise<void> {
+  const answer = {
+    decision,
+    by: localOperator,
+    shown: question.shown,
+    ...(note === undefined ? {} : { note }),
+  };
+  try {
+    await options.host.answer(question.id, answer);
+  } catch (error) {
+    // Somebody else was faster, or it was withdrawn: the journal says what counted.
+    options.cli.terminal.err.line(safeText(reportError(error).message));
+  }
+}
+
+class TerminalAsker implements Asker {
+  readonly #options: AskerOptions;
+  readonly #waiting: OpenQuestion[] = [];
+  #current: { readonly id: string; readonly abort: AbortController } | undefined;
+  #isStopped = false;
+
+  constructor(options: AskerOptions) {
+    this.#options = options;
+  }
+
+  take(question: OpenQuestion): void {
+    this.#waiting.push(question);
+    this.#next();
+  }
+
+  closed(id: string): void {
+    const index = this.#waiting.findIndex((question) => question.id === id);
+    if (index >= 0) this.#waiting.splice(index, 1);
+    if (this.#current?.id === id) this.#current.abort.abort();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#waiting.length = 0;
+    this.#current?.abort.abort();
+  }
+
+  async #next(): Promise<void> {
+    if (this.#current !== undefined || this.#isStopped) return;
+    const question = this.#waiting.shift();
+    if (question === undefined) return;
+    const abort = new AbortController();
+    this.#current = { id: question.id, abort };
+    const decision = await this.#ask(question, abort.signal);
+    if (decision !== undefined) await give(this.#options, question, decision);
+    else if (!abort.signal.aborted) this.#options.onUnanswerable(question);
+    this.#current = undefined;
+    this.#next();
+  }
+
+  /** The decision; undefined if the question was closed, or the end of input answers nothing that is harmless. */
+  async #ask(question: OpenQuestion, signal: AbortSignal): Promise<Decision | undefined> {
+    const { terminal, seams } = this.#options.cli;
+    const { err } = terminal;
+    const offered = offeredDecisions[question.subject.kind];
+    for (const line of describe(question)) err.line(line);
+    while (!signal.aborted) {
+      const choices = offered.map((decision) => `${err.style.bold(keys[decision])} ${meanings[decision]}`)
+        .join(", ");
+      err.write(`  ${choices}: `);
+      const shownAt = seams.clock.now();
+      const line = await terminal.readLine(signal);
+      if (line === undefined) {
+        return signal.aborted || question.subject.kind !== "approval" ? undefined : "deny";
+      }
+      const given = line.trim().toLowerCase();
+      const decision = offered.find((one) => keys[one] === given || one === given);
+      if (decision !== undefined && seams.clock.now() - shownAt >= readingMs) return decision;
+    }
+    return undefined;
+  }
+}
+
+/** The question as a card. Everything in it was bounded and masked before; what acts on a terminal is made visible. */
+export function describe({ id, subject }: OpenQuestion): readonly string[] {
+  const { kind, tool, title, risk, reason, preview, rule } = subject;
+  const what = kind === "approval" ? "May this be called?" : "This call may have happened. What is true?";
+  return [
+    "",
+    `  ${what}`,
+    `  tool       ${visible(tool)} (${visible(title)})`,
+    `  risk       ${visible(risk)}`,
+    `  because    ${visible(reason)}`,
+    `  arguments  ${visible(preview)}`,
+    ...(kind === "approval" ? [`  always     would allow: ${visible(rule)}`] : []),
+    `  question   ${visible(id)}`,
+  ];
+}

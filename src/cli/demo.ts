@@ -1,0 +1,77 @@
+/** `troupe demo`. */
+import { readHostSettings } from "../host/home.ts";
+import { loadEmbedded } from "../host/agent_folder.ts";
+import { projectFolder } from "../host/embedded.ts";
+import { type Call, type Cli, defineCommand, storeOption } from "./cli.ts";
+import { exitCodes, InterruptedError } from "./exit.ts";
+import { openActing } from "./host.ts";
+import { playTurn } from "./play_turn.ts";
+import { replayRecords } from "./replay.ts";
+import { diverged, printReplay } from "./replay_text.ts";
+import { begin, closeHost, notCompleted } from "./run.ts";
+import { createTranscript } from "./transcript.ts";
+
+const options = {
+  store: {
+    ...storeOption,
+    help: "keep the session in this store; default: a temporary one, removed at the end",
+  },
+} as const;
+
+const prompt = "Look around in this project, and tell me what you found.";
+
+/** Plays the demonstration. */
+export const command = defineCommand({
+  args: [],
+  about: [
+    "Runs one turn of an agent that comes with troupe over troupe's own source, with a script in place of a model:",
+    "no key, no network. Then replays the session that was just recorded, and prints the comparison.",
+  ],
+  options,
+  examples: ["troupe demo", "troupe demo --store ./demo.db"],
+  run,
+});
+
+async function run({ cli, options: given }: Call<typeof options>): Promise<0> {
+  if (given.store !== undefined) return await play(cli, given.store);
+  const folder = await Deno.makeTempDir({ prefix: "troupe-demo-" });
+  try {
+    return await play(cli, `${folder}/demo.db`);
+  } finally {
+    await Deno.remove(folder, { recursive: true }).catch(() => {});
+  }
+}
+
+async function play(cli: Cli, location: string): Promise<0> {
+  const { config } = await readHostSettings(cli.env);
+  const agent = await loadEmbedded("demo", { digest: cli.seams.digest });
+  if (agent === undefined) throw new Error("Cannot find the agent demo: it is not embedded");
+  const workspace = projectFolder() ?? cli.cwd;
+  const isAttended = cli.terminal.canAsk;
+  const host = await openActing(cli, { location, config, strict: false, isAttended });
+  const { out } = cli.terminal;
+  let hurry = false;
+  try {
+    const session = await begin(host, agent, { agent: agent.home, workspace });
+    out.line(out.style.bold(`> ${prompt}`));
+    const view = createTranscript(cli.terminal);
+    const report = await playTurn(cli, host, {
+      session,
+      text: prompt,
+      fromSeq: 1,
+      standing: undefined,
+      view,
+    });
+    if (report.outcome !== "completed") throw notCompleted(report);
+    out.line("");
+    const replayed = await replayRecords(cli, host, { address: session, anyCode: false, strict: true });
+    printReplay(cli.terminal, replayed);
+    if (replayed.report.divergence !== undefined) throw diverged(replayed.report.divergence);
+    return exitCodes.ok;
+  } catch (error) {
+    hurry = error instanceof InterruptedError;
+    throw error;
+  } finally {
+    await closeHost(cli, host, hurry);
+  }
+}

@@ -1,0 +1,120 @@
+/** `troupe export`. */
+import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
+import { exitCodes, UsageError } from "./exit.ts";
+import { type ExportCounts, type ExportRequest, writeExport } from "./export_write.ts";
+import { locateStore, openReading } from "./host.ts";
+import { jsonLine } from "./json_line.ts";
+import { withProgress } from "./progress.ts";
+import { findSession } from "./session_name.ts";
+
+/** Writes a session to a file. */
+export const command = defineCommand({
+  args: ["SESSION"],
+  about: [
+    "Writes a session to a file that troupe replay can read without a store: a header, the entries, the catalogs",
+    "that they name, and seals, so that an altered or cut file is refused. It holds the whole conversation: the file",
+    "is made readable for its owner only.",
+  ],
+  options: {
+    store: storeOption,
+    output: {
+      kind: "text",
+      short: "o",
+      value: "FILE",
+      help: "the file to write; - writes to standard output",
+    },
+    force: { kind: "flag", help: "replace the file if it exists" },
+    json: jsonOption,
+  },
+  examples: ["troupe export last -o session.jsonl", "troupe export last -o - | gzip > session.jsonl.gz"],
+  run: async ({ cli, options, args }) => {
+    const { output, force } = options;
+    if (output === undefined) {
+      throw new UsageError("option_missing", "troupe export needs -o FILE: where to write");
+    }
+    const host = await openReading(cli, await locateStore(cli, options.store));
+    try {
+      const root = await findSession(host, args[0] ?? "");
+      const counts = await withProgress(cli, `writing ${root.address}`, (tell) => {
+        const request = {
+          records: host,
+          root,
+          digest: cli.seams.digest,
+          onProgress: (n: number) => tell(`${n} entries`),
+        };
+        return output === "-" ? writeOut(cli, request) : writeFile(cli, request, { path: output, force });
+      });
+      const words = `${counts.entries} entries and ${counts.blobs} catalogs of ${root.address}`;
+      const { out, err } = cli.terminal;
+      if (output === "-") err.line(`Wrote ${words}`);
+      else if (options.json) out.line(jsonLine({ file: output, address: root.address, ...counts }));
+      else out.line(`Wrote ${words} to ${output}`);
+      return exitCodes.ok;
+    } finally {
+      await host.close();
+    }
+  },
+});
+
+type Source = Omit<ExportRequest, "write">;
+
+async function writeOut(cli: Cli, source: Source): Promise<ExportCounts> {
+  return await writeExport({
+    ...source,
+    write: (text) => {
+      cli.terminal.out.write(text);
+      return Promise.resolve();
+    },
+  });
+}
+
+/** Written beside its place and moved there at the end, so that nobody finds half of it. */
+async function writeFile(
+  cli: Cli,
+  source: Source,
+  { path, force }: { readonly path: string; readonly force: boolean },
+): Promise<ExportCounts> {
+  if (!force && await exists(path)) {
+    throw new UsageError(
+      "file_exists",
+      `Cannot write "${path}": it exists; name another file, or use --force`,
+    );
+  }
+  const draft = `${path}.${cli.seams.nextId("part")}`;
+  const file = await open(draft, path);
+  try {
+    const counts = await writeExport({
+      ...source,
+      write: async (text) => {
+        const bytes = new TextEncoder().encode(text);
+        for (let written = 0; written < bytes.length;) written += await file.write(bytes.subarray(written));
+      },
+    });
+    file.close();
+    await Deno.rename(draft, path);
+    return counts;
+  } catch (error) {
+    await Deno.remove(draft).catch(() => {});
+    throw error;
+  }
+}
+
+async function open(draft: string, path: string): Promise<Deno.FsFile> {
+  try {
+    return await Deno.open(draft, { write: true, createNew: true, mode: 0o600 });
+  } catch (error) {
+    const reason = error instanceof Deno.errors.NotFound
+      ? "its folder does not exist"
+      : "its folder cannot be written";
+    throw new UsageError("file_unwritable", `Cannot write "${path}": ${reason}`);
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,93 @@
+/** Plays one turn at the terminal: gives the prompt, shows what happens, asks what must be asked, minds Ctrl-C. */
+import type { RootAddress } from "../../schemas/ids.ts";
+import type { ActingHost, HostEvent } from "../host/host.ts";
+import type { TurnReport } from "../runtime.ts";
+import { createAsker, type StandingAnswer } from "./ask.ts";
+import type { Cli } from "./cli.ts";
+import { InterruptedError, reportError } from "./exit.ts";
+import { peekText } from "./peek.ts";
+import type { TurnView } from "./transcript.ts";
+
+const statusEveryMs = 250;
+
+/** What is played. */
+export interface TurnToPlay {
+  readonly session: RootAddress;
+  readonly text: string;
+  /** First entry of the session to be shown. */
+  readonly fromSeq: number;
+  readonly standing: StandingAnswer | undefined;
+  readonly view: TurnView;
+}
+
+/**
+ * Plays one turn and returns its report. The first Ctrl-C cancels the turn and goes on until it has ended; the second,
+ * or a termination by the system, leaves: throws {@linkcode InterruptedError}, and what is open goes on at the next
+ * start.
+ */
+export async function playTurn(cli: Cli, host: ActingHost, turn: TurnToPlay): Promise<TurnReport> {
+  const { session, text, fromSeq, standing, view } = turn;
+  const cancel = (reason: string) =>
+    host.cancel(session, reason).catch((error) => view.note(reportError(error).message));
+  const asker = createAsker({
+    cli,
+    host,
+    standing,
+    onUnanswerable: () => {
+      view.note("Nobody here can say whether that call happened: the turn is canceled");
+      cancel("A question about an uncertain call could not be answered");
+    },
+  });
+  const left = Promise.withResolvers<never>();
+  left.promise.catch(() => {});
+  let isCanceling = false;
+  const stopListening = cli.onInterrupt((kind) => {
+    if (kind === "terminate" || isCanceling) return left.reject(leaving(session));
+    isCanceling = true;
+    view.note("Canceling the turn (Ctrl-C again leaves at once)");
+    cancel("Ctrl-C at the terminal");
+  });
+  const gone = new AbortController();
+  const hear = (event: HostEvent) => {
+    cli.terminal.status(undefined); // It may be over: the next look says.
+    if (event.type === "question") asker.take(event.question);
+    if (event.type === "entries") {
+      for (const { kind, type, body } of event.entries) {
+        if (kind === "outcome" && type === "question.ask") asker.closed(`${session}#${peekText(body, "id")}`);
+      }
+    }
+    view.hear(event);
+  };
+  showStatus(cli, view, gone.signal);
+  const answers = standing !== undefined || cli.terminal.canAsk;
+  const order = { session, text, key: cli.seams.nextId("cmd"), fromSeq, answers, gone: gone.signal };
+  try {
+    const report = await Promise.race([host.prompt(order, hear), left.promise]);
+    view.end(report);
+    return report;
+  } finally {
+    gone.abort();
+    cli.terminal.status(undefined);
+    asker.stop();
+    stopListening();
+  }
+}
+
+/** Progress: what takes more than a second is shown in the last line of a terminal. */
+async function showStatus(
+  { terminal, seams: { clock } }: Cli,
+  view: TurnView,
+  signal: AbortSignal,
+): Promise<void> {
+  while (terminal.err.isTerminal && !signal.aborted) {
+    terminal.status(view.status(clock.now()));
+    await clock.sleepUntil(clock.now() + statusEveryMs, signal);
+  }
+}
+
+function leaving(session: RootAddress): InterruptedError {
+  const id = session.slice("session/".length);
+  return new InterruptedError(
+    `Left before the turn had ended; the next start goes on with it: troupe log ${id}`,
+  );
+}

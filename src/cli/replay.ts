@@ -1,0 +1,171 @@
+/** `troupe replay`. */
+import type { Entry } from "../../schemas/entry.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import { catalogOf, internCatalog } from "../../actors/library.ts";
+import { ResolvedCatalog } from "../../schemas/catalog.ts";
+import { readJson } from "../border.ts";
+import type { Records } from "../host/host.ts";
+import { replay, type ReplayReport } from "../kernel/replay.ts";
+import { machineCode } from "../machine_code.ts";
+import { type Call, type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
+import { exitCodes, UsageError } from "./exit.ts";
+import { exportLineBounds } from "./export_format.ts";
+import { createCatalogLoader, readExport } from "./export_read.ts";
+import { locateStore, openReading } from "./host.ts";
+import { jsonLine } from "./json_line.ts";
+import { withProgress } from "./progress.ts";
+import { diverged, printReplay } from "./replay_text.ts";
+import { findSession } from "./session_name.ts";
+
+const options = {
+  store: storeOption,
+  strict: {
+    kind: "flag",
+    help: "compute the state after every message, not only where its hash was recorded",
+  },
+  "any-code": {
+    kind: "flag",
+    help: "replay what other code wrote too; it may diverge where that code decided otherwise",
+  },
+  json: jsonOption,
+} as const;
+
+/** Replays a session and compares. */
+export const command = defineCommand({
+  args: ["SESSION|FILE"],
+  about: [
+    "Feeds the journal of a session to its machines again: no model, no tool, no network, nothing is written.",
+    "Compares every intent that the machines ask for with the recorded one, and the state where its hash was",
+    "recorded. A divergence names address, entry, what was expected and what came; exit code 1.",
+    "FILE is what troupe export wrote (anything with a dot or a slash); it needs no store. SESSION is an id, an",
+    "unambiguous part of one, an address such as catalog/ses_…, or last.",
+  ],
+  options,
+  examples: ["troupe replay last", "troupe replay ./session.jsonl", "troupe replay last --strict --json"],
+  run,
+});
+
+async function run({ cli, options: given, args }: Call<typeof options>): Promise<0> {
+  const name = args[0] ?? "";
+  const modes = { anyCode: given["any-code"], strict: given.strict };
+  const timed = isFile(name)
+    ? await replayFile(cli, name, modes)
+    : await replayStored(cli, name, { ...modes, store: given.store });
+  const { out } = cli.terminal;
+  if (given.json) {
+    out.line(
+      jsonLine({
+        ...timed.report,
+        divergence: timed.report.divergence ?? null,
+        durationMs: timed.durationMs,
+      }),
+    );
+  } else printReplay(cli.terminal, timed);
+  const { divergence } = timed.report;
+  if (divergence !== undefined) throw diverged(divergence);
+  return exitCodes.ok;
+}
+
+/** Ids and addresses of sessions have no dot, and only addresses have a slash. */
+function isFile(name: string): boolean {
+  if (name.includes(".") || name.startsWith("/")) return true;
+  return name.includes("/") && !/^(session|catalog|supervisor)\//.test(name);
+}
+
+/** What a replay is told besides the entries. */
+export interface ReplayModes {
+  readonly anyCode: boolean;
+  readonly strict: boolean;
+}
+
+/** A replay and how long it took, reading included. */
+export interface TimedReplay {
+  readonly report: ReplayReport;
+  readonly durationMs: number;
+}
+
+async function replayStored(
+  cli: Cli,
+  name: string,
+  { store, ...modes }: ReplayModes & { readonly store: string | undefined },
+): Promise<TimedReplay> {
+  const host = await openReading(cli, await locateStore(cli, store));
+  try {
+    const { address } = await findSession(host, name);
+    return await replayRecords(cli, host, { address, ...modes });
+  } finally {
+    await host.close();
+  }
+}
+
+/** Replays one root of a store. */
+export async function replayRecords(
+  cli: Cli,
+  records: Pick<Records, "readPages" | "readBlob">,
+  { address, ...modes }: ReplayModes & { readonly address: RootAddress },
+): Promise<TimedReplay> {
+  const loadCatalog = async (hash: string) => {
+    if (catalogOf(hash) !== undefined) return;
+    const bytes = await records.readBlob(hash);
+    const parsed = ResolvedCatalog.safeParse(readJson(new TextDecoder().decode(bytes), exportLineBounds));
+    if (parsed.success) internCatalog(hash, parsed.data);
+  };
+  return await timed(cli, { address, pages: records.readPages(address), loadCatalog, ...modes });
+}
+
+async function replayFile(cli: Cli, name: string, modes: ReplayModes): Promise<TimedReplay> {
+  using file = await openFile(name);
+  const read = await withProgress(
+    cli,
+    `reading ${name}`,
+    () => readExport(chunksOf(file), name, cli.seams.digest),
+  );
+  async function* pages(): AsyncIterable<readonly Entry[]> {
+    yield read.entries;
+  }
+  return await timed(cli, {
+    address: read.header.address,
+    pages: pages(),
+    loadCatalog: createCatalogLoader(read),
+    ...modes,
+  });
+}
+
+type Source = ReplayModes & {
+  readonly address: RootAddress;
+  readonly pages: AsyncIterable<readonly Entry[]>;
+  readonly loadCatalog: (hash: string) => Promise<void>;
+};
+
+async function timed(cli: Cli, source: Source): Promise<TimedReplay> {
+  const { clock, digest } = cli.seams;
+  const startedAt = clock.now();
+  const report = await withProgress(cli, `replaying ${source.address}`, (tell) => {
+    let entries = 0;
+    async function* counted(): AsyncIterable<readonly Entry[]> {
+      for await (const page of source.pages) {
+        yield page;
+        entries += page.length;
+        tell(`${entries} entries`);
+      }
+    }
+    return replay({ ...source, pages: counted(), code: machineCode, digest });
+  });
+  return { report, durationMs: clock.now() - startedAt };
+}
+
+async function openFile(name: string): Promise<Deno.FsFile> {
+  try {
+    return await Deno.open(name, { read: true });
+  } catch (error) {
+    const why = error instanceof Deno.errors.NotFound ? "there is no such file" : "it cannot be read";
+    throw new UsageError("file_not_found", `Cannot replay "${name}": ${why}`);
+  }
+}
+
+async function* chunksOf(file: Deno.FsFile): AsyncIterable<Uint8Array> {
+  const buffer = new Uint8Array(65_536);
+  for (let count = await file.read(buffer); count !== null; count = await file.read(buffer)) {
+    yield buffer.slice(0, count);
+  }
+}

@@ -1,0 +1,166 @@
+/** `deno task bench`: speed and sizes of governed turns, beside the same job done by others. */
+import { allocationFlags } from "./allocation.ts";
+import { Child } from "./child.ts";
+import { helpText, type Options, parseOptions, type Section } from "./options.ts";
+import { progress } from "./progress.ts";
+import * as report from "./report.ts";
+import { createRandom } from "./statistics.ts";
+import type { TurnCase } from "./turn_case.ts";
+import { casesOf, runRounds } from "./turns.ts";
+
+const ourScript = new URL("./ours.ts", import.meta.url);
+const ourConfig = new URL("../../deno.json", import.meta.url);
+const peerScript = new URL("./peers/ai_sdk.ts", import.meta.url);
+const peerConfig = new URL("./peers/deno.json", import.meta.url);
+
+const tenTogether: TurnCase = { calls: 10, shape: "together", effect: "idempotent" };
+const oneCall: TurnCase = { calls: 1, shape: "together", effect: "idempotent" };
+
+/** All figures, as they are written to the file of `--json`. */
+type Figures = { [section: string]: unknown };
+
+function startOurs(name: string, kind: "file" | "memory", v8Flags: readonly string[] = []): Promise<Child> {
+  return Child.start({ name, script: ourScript, config: ourConfig, args: [kind], v8Flags });
+}
+
+/** Starts the peers; without their packages the bench goes on alone. */
+async function startPeers(options: Options, v8Flags: readonly string[] = []): Promise<readonly Child[]> {
+  if (options.isAlone) return [];
+  try {
+    return [await Child.start({ name: "AI SDK", script: peerScript, config: peerConfig, v8Flags })];
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    console.error(`Without the AI SDK: ${why}; its packages come from the cache or from the network`);
+    return [];
+  }
+}
+
+async function withChildren<T>(
+  children: readonly Child[],
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    progress("");
+    for (const child of children) await child.end();
+  }
+}
+
+async function measureTurns(options: Options, figures: Figures): Promise<void> {
+  const ours = await startOurs("ours", "file");
+  const memory = await startOurs("in memory", "memory");
+  const peers = await startPeers(options);
+  await withChildren([ours, memory, ...peers], async () => {
+    const found = await runRounds({
+      runners: { ours, memory, peers },
+      cases: casesOf(options.isQuick),
+      rounds: options.rounds ?? (options.isQuick ? 3 : 15),
+      warmUps: options.isQuick ? 2 : 4,
+      random: createRandom(options.seed),
+    });
+    figures["turns"] = found;
+    say(report.countsTable(found.cases));
+    say(report.turnsTable(found.cases));
+    say(report.costTable(found));
+  });
+}
+
+async function measureAllocations(options: Options, figures: Figures): Promise<void> {
+  const ours = await startOurs("ours", "file", allocationFlags);
+  const peers = await startPeers(options, allocationFlags);
+  await withChildren([ours, ...peers], async () => {
+    const found: report.AllocationFigures[] = [];
+    const cases = casesOf(options.isQuick).filter(({ effect }) => effect === "idempotent");
+    for (const asked of cases) {
+      progress("counting what is allocated");
+      const turns = Math.ceil((options.isQuick ? 10 : 30) / Math.max(1, asked.calls / 20));
+      const runners = [];
+      for (const child of [ours, ...peers]) {
+        runners.push({ name: child.name, ...await child.ask({ do: "allocation", asked, turns }) });
+      }
+      found.push({ asked, runners });
+    }
+    progress("");
+    figures["allocation"] = found;
+    say(report.allocationTable(found));
+  });
+}
+
+async function measureSession({ isQuick }: Options, figures: Figures): Promise<void> {
+  const child = await startOurs("ours", "file", ["--expose-gc"]);
+  await withChildren([child], async () => {
+    const turns = isQuick ? 200 : 1_000;
+    progress(`running ${turns} turns in one session`);
+    const found = await child.ask({ do: "session", asked: oneCall, turns });
+    progress("");
+    figures["session"] = found;
+    say(report.sessionText(oneCall, found));
+  });
+}
+
+async function measureReplay({ isQuick }: Options, figures: Figures): Promise<void> {
+  const child = await startOurs("ours", "file");
+  await withChildren([child], async () => {
+    progress("recording a session and replaying it");
+    const [turns, repeats] = isQuick ? [60, 3] : [400, 9];
+    const found = await child.ask({ do: "replay", asked: tenTogether, turns, repeats });
+    progress("");
+    figures["replay"] = found;
+    say(report.replayText(found));
+  });
+}
+
+async function measureSplit({ isQuick }: Options, figures: Figures): Promise<void> {
+  const child = await startOurs("ours", "file");
+  await withChildren([child], async () => {
+    progress("profiling turns");
+    const found = await child.ask({ do: "split", asked: tenTogether, turns: isQuick ? 100 : 600 });
+    progress("");
+    figures["split"] = found;
+    say(report.splitText(tenTogether, found));
+  });
+}
+
+const measures: { readonly [S in Section]: (options: Options, figures: Figures) => Promise<void> } = {
+  turns: measureTurns,
+  allocation: measureAllocations,
+  session: measureSession,
+  replay: measureReplay,
+  split: measureSplit,
+};
+
+function say(text: string): void {
+  console.log(`${text}\n`);
+}
+
+function loadText(): string {
+  return Deno.loadavg().map((load) => load.toFixed(2)).join(" ");
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  let options: Options;
+  try {
+    options = parseOptions(args);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    return 2;
+  }
+  if (options.isHelp) {
+    console.log(helpText);
+    return 0;
+  }
+  const { deno, v8 } = Deno.version;
+  const conditions = { deno, v8, cores: navigator.hardwareConcurrency, seed: options.seed };
+  const figures: Figures = { conditions, loadBefore: Deno.loadavg() };
+  say(`deno ${deno}, ${conditions.cores} cores, load ${loadText()}, seed ${options.seed}`);
+  for (const section of options.only) await measures[section](options, figures);
+  figures["loadAfter"] = Deno.loadavg();
+  say(`Load at the end: ${loadText()}. What is not measured: see --help.`);
+  if (options.jsonFile !== undefined) {
+    await Deno.writeTextFile(options.jsonFile, `${JSON.stringify(figures, null, 2)}\n`);
+  }
+  return 0;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

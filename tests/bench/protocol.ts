@@ -1,0 +1,126 @@
+/** What the bench asks its child processes, and what they answer: one JSON line each way. */
+import type { TurnCase } from "./turn_case.ts";
+
+/** What is counted over some turns; the same on every machine. */
+export interface Counts {
+  readonly turns: number;
+  /** Commits of the store: one disk flush each. */
+  readonly flushes: number;
+  readonly entries: number;
+  readonly cranks: number;
+  /** Bytes of packed values, blobs and snapshots. */
+  readonly bytes: number;
+}
+
+/** Some turns, one after another, each in a new session that was made before its time began. */
+export interface TurnsRequest {
+  readonly do: "turns";
+  readonly asked: TurnCase;
+  readonly turns: number;
+}
+
+/** Wall time of each turn and processor time of all, in milliseconds. Peers count nothing. */
+export interface TurnsAnswer {
+  readonly times: readonly number[];
+  readonly cpuMs: number;
+  readonly counts?: Counts;
+}
+
+/** What one turn allocates: the child needs `--expose-gc` and a young generation that outlasts the window. */
+export interface AllocationRequest {
+  readonly do: "allocation";
+  readonly asked: TurnCase;
+  readonly turns: number;
+}
+
+/** Bytes of heap for one turn: the median over turns of what the heap grew by, so that a collection does not count. */
+export interface AllocationAnswer {
+  readonly bytes: number;
+  /** Turns in which the heap shrank: a collection came in between. */
+  readonly collected: number;
+}
+
+/** Many turns in one session, one after another. */
+export interface SessionRequest {
+  readonly do: "session";
+  readonly asked: TurnCase;
+  readonly turns: number;
+}
+
+/** What a long session did to time, disk and memory. Bytes are those of the whole store. */
+export interface SessionAnswer {
+  readonly times: readonly number[];
+  readonly rssBytesBefore: number;
+  readonly rssBytesAfter: number;
+  readonly fileBytesBefore: number;
+  readonly fileBytesAfter: number;
+}
+
+/** Replays one session of `turns` turns, `repeats` times in each way. */
+export interface ReplayRequest {
+  readonly do: "replay";
+  readonly asked: TurnCase;
+  readonly turns: number;
+  readonly repeats: number;
+}
+
+/** Entries of the session, and how long each repeat took, in milliseconds. */
+export interface ReplayAnswer {
+  readonly entries: number;
+  readonly cranks: number;
+  /** Read from the store, verified and replayed. */
+  readonly store: readonly number[];
+  /** Read from the store and verified only. */
+  readonly reading: readonly number[];
+  /** Replayed from entries in memory. */
+  readonly memory: readonly number[];
+}
+
+/** Where the time of a turn goes, by sampling the processor and by timing the store and the digests from outside. */
+export interface SplitRequest {
+  readonly do: "split";
+  readonly asked: TurnCase;
+  readonly turns: number;
+}
+
+/** One place and the main thread's own time in it, in microseconds a turn. */
+export interface Share {
+  readonly place: string;
+  readonly microseconds: number;
+}
+
+/** Where one turn's time went. */
+export interface SplitAnswer {
+  readonly wallMicroseconds: number;
+  readonly parts: readonly Share[];
+  readonly functions: readonly Share[];
+  readonly commits: { readonly perTurn: number; readonly medianMicroseconds: number };
+  readonly digests: { readonly perTurn: number; readonly medianMicroseconds: number };
+}
+
+/** The disk's own speed: a flushed append of 512 bytes, and a commit of two small rows in a KV file. */
+export interface FloorRequest {
+  readonly do: "floor";
+  readonly times: number;
+}
+
+/** Milliseconds of each. */
+export interface FloorAnswer {
+  readonly flushes: readonly number[];
+  readonly commits: readonly number[];
+}
+
+/** What each request is answered with. */
+export interface Dialogue {
+  readonly turns: readonly [TurnsRequest, TurnsAnswer];
+  readonly allocation: readonly [AllocationRequest, AllocationAnswer];
+  readonly session: readonly [SessionRequest, SessionAnswer];
+  readonly replay: readonly [ReplayRequest, ReplayAnswer];
+  readonly split: readonly [SplitRequest, SplitAnswer];
+  readonly floor: readonly [FloorRequest, FloorAnswer];
+}
+
+/** What a child does for each kind of request that it knows. */
+export type Services = {
+  readonly [K in keyof Dialogue]?: (request: Dialogue[K][0]) => Promise<Dialogue[K][1]>;
+};
