@@ -27,6 +27,8 @@ export const limits = {
   modelCallsPerAnswerMax: 64,
   unitBytesMax: 256 * 1_024,
   unitsUnwrittenMax: 1_000,
+  /** How long a unit that nobody waits for may wait for company before its flush. Milliseconds. */
+  writerLingerMs: 10,
   entryBodyBytesMax: 4_096,
   inlineValueBytesMax: 49_152,
   blobChunkBytes: 60_000,

@@ -1,6 +1,6 @@
 /** The provider interface as data (AR-16..20): what a model is asked, and what comes back. */
 import { z } from "zod";
-import { Digest, IntentId } from "./ids.ts";
+import { IntentId } from "./ids.ts";
 import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
 import { ToolSpec } from "./tool.ts";
@@ -55,8 +55,6 @@ export const ModelAnswer = z.strictObject({
   finishReason: FinishReason,
   /** What only this vendor says; kept, never acted upon (AR-20). */
   metadata: JsonObject,
-  /** Hash of the exact request (messages, tools, choice) that this answers. */
-  requestHash: Digest,
 });
 /** A whole model answer. */
 export type ModelAnswer = z.infer<typeof ModelAnswer>;

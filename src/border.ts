@@ -1,11 +1,16 @@
-/** The border for JSON text: measured before it is parsed, so that no text can hurt whoever reads it (B102, B103). */
+/** The border for text: measured before it is parsed, so that no text can hurt whoever reads it (B102, B103). */
 import { isJson, type Json } from "../schemas/json.ts";
 import { limits } from "../schemas/limits.ts";
 
 /** Why a text was not let in. */
-export type BorderErrorCode = "json_invalid" | "json_too_deep" | "json_too_large";
+export type BorderErrorCode =
+  | "json_invalid"
+  | "json_too_deep"
+  | "json_too_large"
+  | "line_not_text"
+  | "line_too_long";
 
-/** A JSON text that was not let in. The message never shows any of it: it may be a secret. */
+/** A text that was not let in. The message never shows any of it: it may be a secret. */
 export class BorderError extends Error {
   override readonly name = "BorderError";
   readonly code: BorderErrorCode;
@@ -101,4 +106,62 @@ function endOfString(text: string, start: number): number {
     if (slashes % 2 === 0) return end;
   }
   return text.length;
+}
+
+const newline = 10;
+
+/** Cuts a stream of bytes into lines. Holds at most one line of the allowed length and one chunk. */
+export class LineSplitter {
+  /** Longest line from now on, in bytes. */
+  bytesMax: number;
+  #parts: Uint8Array[] = [];
+  #length = 0;
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax;
+  }
+
+  /** The lines that `chunk` completes, as they are asked for. Throws `line_too_long` and `line_not_text`. */
+  *take(chunk: Uint8Array): Iterable<string> {
+    let rest = chunk;
+    for (let end = rest.indexOf(newline); end >= 0; end = rest.indexOf(newline)) {
+      this.#add(rest.subarray(0, end));
+      yield this.#line();
+      rest = rest.subarray(end + 1);
+    }
+    // Copied: the chunk's buffer is used again for the next read.
+    this.#add(rest.slice());
+  }
+
+  /** What stands behind the last line end, if anything does. */
+  end(): string | undefined {
+    return this.#length === 0 ? undefined : this.#line();
+  }
+
+  #add(part: Uint8Array): void {
+    this.#length += part.length;
+    if (this.#length > this.bytesMax) {
+      throw new BorderError(
+        "line_too_long",
+        `The line has more than ${this.bytesMax} bytes: send less at once`,
+      );
+    }
+    if (part.length > 0) this.#parts.push(part);
+  }
+
+  #line(): string {
+    const bytes = new Uint8Array(this.#length);
+    let offset = 0;
+    for (const part of this.#parts) {
+      bytes.set(part, offset);
+      offset += part.length;
+    }
+    this.#parts = [];
+    this.#length = 0;
+    try {
+      return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    } catch {
+      throw new BorderError("line_not_text", "The line is not UTF-8 text");
+    }
+  }
 }

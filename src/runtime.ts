@@ -119,7 +119,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     options.onFatal?.(error);
   };
   const journal = await openJournal({ store: options.store, seams, onFatal });
-  const conversations = new Conversations(journal, seams.digest);
+  const conversations = new Conversations(journal);
   const questions = new QuestionDesk(seams, options.hasAnswerer ?? (() => true));
   const services: HostServices = { conversations, journal, catalogOf, seams };
   const kernelOf = () => stop.kernel as Kernel;

@@ -3,12 +3,12 @@ import { readHostSettings } from "../host/home.ts";
 import { loadEmbedded } from "../host/agent_folder.ts";
 import { projectFolder } from "../host/embedded.ts";
 import { type Call, type Cli, defineCommand, storeOption } from "./cli.ts";
-import { exitCodes, InterruptedError } from "./exit.ts";
-import { openActing } from "./host.ts";
+import { exitCodes } from "./exit.ts";
 import { playTurn } from "./play_turn.ts";
 import { replayRecords } from "./replay.ts";
 import { diverged, printReplay } from "./replay_text.ts";
-import { begin, closeHost, notCompleted } from "./run.ts";
+import { begin, notCompleted } from "./run.ts";
+import { withSeat } from "./seat.ts";
 import { createTranscript } from "./transcript.ts";
 
 const options = {
@@ -47,15 +47,13 @@ async function play(cli: Cli, location: string): Promise<0> {
   const agent = await loadEmbedded("demo", { digest: cli.seams.digest });
   if (agent === undefined) throw new Error("Cannot find the agent demo: it is not embedded");
   const workspace = projectFolder() ?? cli.cwd;
-  const isAttended = cli.terminal.canAsk;
-  const host = await openActing(cli, { location, config, strict: false, isAttended });
-  const { out } = cli.terminal;
-  let hurry = false;
-  try {
-    const session = await begin(host, agent, { agent: agent.home, workspace });
+  const acting = { location, config, strict: false, isAttended: cli.terminal.canAsk };
+  return await withSeat(cli, acting, async (seat) => {
+    const { out } = cli.terminal;
+    const session = await begin(seat.host, agent, { agent: agent.home, workspace });
     out.line(out.style.bold(`> ${prompt}`));
     const view = createTranscript(cli.terminal);
-    const report = await playTurn(cli, host, {
+    const report = await playTurn(cli, seat, {
       session,
       text: prompt,
       fromSeq: 1,
@@ -64,14 +62,9 @@ async function play(cli: Cli, location: string): Promise<0> {
     });
     if (report.outcome !== "completed") throw notCompleted(report);
     out.line("");
-    const replayed = await replayRecords(cli, host, { address: session, anyCode: false, strict: true });
+    const replayed = await replayRecords(cli, seat.host, { address: session, anyCode: false, strict: true });
     printReplay(cli.terminal, replayed);
     if (replayed.report.divergence !== undefined) throw diverged(replayed.report.divergence);
     return exitCodes.ok;
-  } catch (error) {
-    hurry = error instanceof InterruptedError;
-    throw error;
-  } finally {
-    await closeHost(cli, host, hurry);
-  }
+  });
 }

@@ -85,6 +85,8 @@ const ofOtherCodes: { readonly [code: string]: ExitCode } = {
   json_invalid: exitCodes.damaged,
   json_too_deep: exitCodes.damaged,
   json_too_large: exitCodes.damaged,
+  line_not_text: exitCodes.damaged,
+  line_too_long: exitCodes.damaged,
   export_invalid: exitCodes.damaged,
   export_altered: exitCodes.damaged,
   export_truncated: exitCodes.damaged,

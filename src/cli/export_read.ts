@@ -2,7 +2,7 @@
 import { ResolvedCatalog } from "../../schemas/catalog.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import { internCatalog } from "../../actors/library.ts";
-import { BorderError, readJson } from "../border.ts";
+import { BorderError, LineSplitter, readJson } from "../border.ts";
 import type { Seams } from "../seams.ts";
 import {
   ExportBlob,
@@ -67,28 +67,15 @@ export function createCatalogLoader({ blobs }: ReadExport): (hash: string) => Pr
 }
 
 async function* linesOf(bytes: AsyncIterable<Uint8Array>, name: string): AsyncIterable<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let rest = "";
-  const decode = (chunk?: Uint8Array) => {
-    try {
-      return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
-    } catch {
-      throw new ExportError("export_altered", `Cannot read "${name}": it is not UTF-8 text`);
-    }
-  };
-  for await (const chunk of bytes) {
-    const lines = (rest + decode(chunk)).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
-    if (rest.length > exportLineBounds.bytesMax) {
-      throw new ExportError(
-        "export_invalid",
-        `Cannot read "${name}": a line has more than ${exportLineBounds.bytesMax} bytes`,
-      );
-    }
+  const lines = new LineSplitter(exportLineBounds.bytesMax);
+  try {
+    for await (const chunk of bytes) yield* lines.take(chunk);
+    const last = lines.end();
+    if (last !== undefined) yield last;
+  } catch (error) {
+    if (!(error instanceof BorderError)) throw error;
+    throw new ExportError("export_invalid", `Cannot use "${name}": ${error.message}`);
   }
-  rest += decode();
-  if (rest !== "") yield rest;
 }
 
 class ExportReader {

@@ -6,9 +6,12 @@ import { createAsker, type StandingAnswer } from "./ask.ts";
 import type { Cli } from "./cli.ts";
 import { InterruptedError, reportError } from "./exit.ts";
 import { peekText } from "./peek.ts";
+import type { Seat } from "./seat.ts";
 import type { TurnView } from "./transcript.ts";
 
 const statusEveryMs = 250;
+/** Owners that may end under one turn before it is given up. */
+const triesMax = 5;
 
 /** What is played. */
 export interface TurnToPlay {
@@ -23,10 +26,34 @@ export interface TurnToPlay {
 /**
  * Plays one turn and returns its report. The first Ctrl-C cancels the turn and goes on until it has ended; the second,
  * or a termination by the system, leaves: throws {@linkcode InterruptedError}, and what is open goes on at the next
- * start.
+ * start. If another process holds the store and ends before the turn does, the turn goes on wherever the store can be
+ * opened then: the prompt has a key, so giving it again gives nothing twice (K14).
  */
-export async function playTurn(cli: Cli, host: ActingHost, turn: TurnToPlay): Promise<TurnReport> {
-  const { session, text, fromSeq, standing, view } = turn;
+export async function playTurn(cli: Cli, seat: Seat, turn: TurnToPlay): Promise<TurnReport> {
+  const { view } = turn;
+  const key = cli.seams.nextId("cmd");
+  const heard = { seq: turn.fromSeq - 1 };
+  for (let tries = 1;; tries++) {
+    try {
+      const report = await playHere(cli, seat.host, { ...turn, key, heard });
+      view.end(report);
+      return report;
+    } catch (error) {
+      if (reportError(error).code !== "door_closed" || tries === triesMax) throw error;
+      view.note("The process that held the store has ended: opening it here");
+      await seat.reopen();
+    }
+  }
+}
+
+interface Playing extends TurnToPlay {
+  readonly key: string;
+  /** Last entry that was shown. */
+  readonly heard: { seq: number };
+}
+
+async function playHere(cli: Cli, host: ActingHost, turn: Playing): Promise<TurnReport> {
+  const { session, text, key, heard, standing, view } = turn;
   const cancel = (reason: string) =>
     host.cancel(session, reason).catch((error) => view.note(reportError(error).message));
   const asker = createAsker({
@@ -52,7 +79,8 @@ export async function playTurn(cli: Cli, host: ActingHost, turn: TurnToPlay): Pr
     cli.terminal.status(undefined); // It may be over: the next look says.
     if (event.type === "question") asker.take(event.question);
     if (event.type === "entries") {
-      for (const { kind, type, body } of event.entries) {
+      for (const { seq, kind, type, body } of event.entries) {
+        heard.seq = seq;
         if (kind === "outcome" && type === "question.ask") asker.closed(`${session}#${peekText(body, "id")}`);
       }
     }
@@ -60,11 +88,9 @@ export async function playTurn(cli: Cli, host: ActingHost, turn: TurnToPlay): Pr
   };
   showStatus(cli, view, gone.signal);
   const answers = standing !== undefined || cli.terminal.canAsk;
-  const order = { session, text, key: cli.seams.nextId("cmd"), fromSeq, answers, gone: gone.signal };
+  const order = { session, text, key, fromSeq: heard.seq + 1, answers, gone: gone.signal };
   try {
-    const report = await Promise.race([host.prompt(order, hear), left.promise]);
-    view.end(report);
-    return report;
+    return await Promise.race([host.prompt(order, hear), left.promise]);
   } finally {
     gone.abort();
     cli.terminal.status(undefined);

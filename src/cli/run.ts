@@ -7,10 +7,10 @@ import type { ActingHost } from "../host/host.ts";
 import type { SessionHome } from "../host/session_home.ts";
 import type { TurnReport } from "../runtime.ts";
 import { type Call, type Cli, defineCommand, storeOption } from "./cli.ts";
-import { CheckFailedError, exitCodes, InterruptedError, UsageError } from "./exit.ts";
-import { openActing } from "./host.ts";
+import { CheckFailedError, exitCodes, UsageError } from "./exit.ts";
 import { peekText } from "./peek.ts";
 import { playTurn } from "./play_turn.ts";
+import { withSeat } from "./seat.ts";
 import { findSession } from "./session_name.ts";
 import { createJsonView, createTranscript } from "./transcript.ts";
 
@@ -60,28 +60,22 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
   const agent = await loadAgent(name, { cwd: cli.cwd, digest: cli.seams.digest });
   const home = given.session === undefined ? await homeOf(agent, { cli, given, settings }) : undefined;
   if (home === undefined) refuseWithSession(given);
-  const host = await openActing(cli, {
+  const acting = {
     location: storeLocation(given.store, cli.env, settings),
     config: settings.config,
     strict: given.strict,
     isAttended: cli.terminal.canAsk || given.answer !== undefined,
-  });
-  let hurry = false;
-  try {
+  };
+  return await withSeat(cli, acting, async (seat) => {
     const place = home === undefined
-      ? await resume(host, agent, given.session ?? "")
-      : { session: await begin(host, agent, home), fromSeq: 1 };
+      ? await resume(seat.host, agent, given.session ?? "")
+      : { session: await begin(seat.host, agent, home), fromSeq: 1 };
     const view = given.json ? createJsonView(cli.terminal) : createTranscript(cli.terminal);
-    if (!given.json) sayWhere(cli, host, { session: place.session, strict: given.strict });
-    const report = await playTurn(cli, host, { ...place, text, standing: given.answer, view });
+    if (!given.json) sayWhere(cli, seat.host, { session: place.session, strict: given.strict });
+    const report = await playTurn(cli, seat, { ...place, text, standing: given.answer, view });
     if (report.outcome !== "completed") throw notCompleted(report);
     return exitCodes.ok;
-  } catch (error) {
-    hurry = error instanceof InterruptedError;
-    throw error;
-  } finally {
-    await closeHost(cli, host, hurry);
-  }
+  });
 }
 
 function checkPrompt(text: string): void {
@@ -179,18 +173,4 @@ export function notCompleted({ turn, outcome, failure }: TurnReport): CheckFaile
     failure?.code ?? `turn_${outcome}`,
     `The turn ${turn} ended as ${outcome}: ${why}`,
   );
-}
-
-/** Longest wait for a host that is left in a hurry, in milliseconds: its store may be what does not answer. */
-const hurryMs = 1_000;
-
-/** Closes the host. An owner stays for clients at its door, unless the person has left. */
-export async function closeHost({ seams: { clock } }: Cli, host: ActingHost, hurry: boolean): Promise<void> {
-  if (!hurry) return await host.close();
-  const stop = new AbortController();
-  await Promise.race([
-    host.close({ hurry }).catch(() => {}),
-    clock.sleepUntil(clock.now() + hurryMs, stop.signal),
-  ]);
-  stop.abort();
 }

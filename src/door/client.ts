@@ -1,8 +1,8 @@
 /** The other side of a door: asks the owner of a store, over one connection. */
 import { limits } from "../../schemas/limits.ts";
-import { readJson } from "../border.ts";
+import { LineSplitter, readJson } from "../border.ts";
 import type { StoreDoor } from "../journal/store_lock.ts";
-import { LineSplitter, writeAll } from "./lines.ts";
+import { writeAll } from "./write_all.ts";
 import {
   type DoorEnd,
   DoorError,

@@ -1,10 +1,10 @@
 /** One client at the door: reads its requests, guards them, and answers each under its own id. */
 import type { z } from "zod";
 import { limits } from "../../schemas/limits.ts";
-import { readJson } from "../border.ts";
+import { LineSplitter, readJson } from "../border.ts";
 import type { ActingHost } from "../host/host.ts";
 import type { Seams } from "../seams.ts";
-import { LineSplitter, writeAll } from "./lines.ts";
+import { writeAll } from "./write_all.ts";
 import { methods } from "./methods.ts";
 import { DoorError, type DoorMethod, doorMethods, DoorRequest, type DoorResponse } from "./protocol.ts";
 import { isSameToken } from "./token.ts";

@@ -3,7 +3,7 @@ import { limits } from "../../schemas/limits.ts";
 import type { ActingHost } from "../host/host.ts";
 import type { Seams } from "../seams.ts";
 import { Connection } from "./connection.ts";
-import { writeAll } from "./lines.ts";
+import { writeAll } from "./write_all.ts";
 import { createToken } from "./token.ts";
 
 /** An open door. */
@@ -60,8 +60,8 @@ class OpenDoor implements Door {
   }
 
   async close(): Promise<void> {
+    if (!this.#isClosed) this.#listener.close();
     this.#isClosed = true;
-    this.#listener.close();
     for (const connection of this.#connections) connection.close();
     await this.#accepting;
     await Promise.all(this.#serving);

@@ -4,33 +4,22 @@ import type { IntentId, RootAddress } from "../../schemas/ids.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
 import type { JournalReader } from "../journal/journal.ts";
 import type { EntryObserver } from "../kernel/kernel.ts";
-import type { Seams } from "../seams.ts";
 import { ConversationFold } from "./conversation_fold.ts";
-
-/** What a model is given, and a digest that stands for all of it. */
-export interface Transcript {
-  readonly messages: readonly ModelMessage[];
-  readonly digest: string;
-}
 
 interface Kept {
   readonly fold: ConversationFold;
   /** Entries that came before the journal was read; undefined once it was. */
   tail: Entry[] | undefined;
   loading: Promise<void> | undefined;
-  chain: string;
-  hashed: number;
 }
 
 /** The conversations of one runtime. */
 export class Conversations implements EntryObserver {
   readonly #journal: JournalReader;
-  readonly #digest: Seams["digest"];
   readonly #kept = new Map<RootAddress, Kept>();
 
-  constructor(journal: JournalReader, digest: Seams["digest"]) {
+  constructor(journal: JournalReader) {
     this.#journal = journal;
-    this.#digest = digest;
   }
 
   observe(root: RootAddress, entries: readonly Entry[]): void {
@@ -45,21 +34,8 @@ export class Conversations implements EntryObserver {
   }
 
   /** The conversation up to an intent that is being carried out: everything that was written so far. */
-  async transcript(root: RootAddress, _intent: IntentId): Promise<Transcript> {
-    const kept = await this.#loaded(root);
-    const messages = kept.fold.messages.slice();
-    await this.#hash(kept, messages);
-    return { messages, digest: kept.chain };
-  }
-
-  /** Chains what each model call was given, so that a long history is hashed once, and alike after a restart. */
-  async #hash(kept: Kept, messages: readonly ModelMessage[]): Promise<void> {
-    for (const length of kept.fold.given) {
-      if (length <= kept.hashed) continue;
-      const fresh = messages.slice(kept.hashed, length);
-      kept.hashed = length;
-      kept.chain = await this.#digest(new TextEncoder().encode(`${kept.chain}\n${JSON.stringify(fresh)}`));
-    }
+  async transcript(root: RootAddress, _intent: IntentId): Promise<readonly ModelMessage[]> {
+    return (await this.#loaded(root)).fold.messages.slice();
   }
 
   /** The text that answered an intent, from memory if it is the latest, otherwise from the journal. */
@@ -83,8 +59,6 @@ export class Conversations implements EntryObserver {
         fold: new ConversationFold(),
         tail: isNew ? undefined : [],
         loading: undefined,
-        chain: "",
-        hashed: 0,
       };
       this.#kept.set(root, kept);
     }

@@ -15,8 +15,6 @@ export class ConversationFold {
   lastSeq = 0;
   /** The latest answer: the intent that it answers, and its text. */
   lastAnswer: { readonly id: string; readonly text: string } | undefined;
-  /** How many messages each model call was given, in order: where the conversation may be hashed in pieces. */
-  readonly given: number[] = [];
   readonly #texts = new Map<number, string>();
   readonly #returns = new Map<string, { readonly text: string; readonly isError: boolean }>();
   #step = "";
@@ -61,14 +59,12 @@ export class ConversationFold {
     if (name === this.#step) {
       // The same step is asked again: what its first try added is added once.
       this.messages.length = this.#stepStart;
-      this.given.pop();
     } else {
       this.#step = name;
       this.#answerOpenCalls(append);
       this.#stepStart = this.messages.length;
     }
     for (const item of append) this.messages.push(this.#messageOf(item));
-    this.given.push(this.messages.length);
   }
 
   /** A call that never got a result, because its turn was stopped, still needs one before the model is asked again. */

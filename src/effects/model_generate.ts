@@ -3,13 +3,11 @@ import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
-import { ModelAnswer, type ModelRequest } from "../../schemas/model.ts";
+import { ModelAnswer, type ModelMessage, type ModelRequest } from "../../schemas/model.ts";
 import type { ToolSpec } from "../../schemas/tool.ts";
-import { canonicalJson } from "../../schemas/json.ts";
 import { AnswerCollector, type Collected } from "../model/collect.ts";
 import { ModelError, type ModelProvider } from "../model/provider.ts";
 import type { Seams } from "../seams.ts";
-import type { Transcript } from "./conversation.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 
@@ -24,7 +22,7 @@ export interface ModelGenerateOptions {
     root: RootAddress,
   ) => ModelProvider | undefined | Promise<ModelProvider | undefined>;
   /** The conversation up to and with what an intent adds to it. */
-  readonly transcript: (root: RootAddress, intent: string) => Promise<Transcript>;
+  readonly transcript: (root: RootAddress, intent: string) => Promise<readonly ModelMessage[]>;
   /** The sealed catalog of a hash; undefined if there is none. */
   readonly catalogOf: (hash: string) => ResolvedCatalog | undefined;
   readonly seams: Seams;
@@ -65,7 +63,7 @@ async function generate(
   if (catalog === undefined) {
     return failed(failure("catalog_unavailable", "The catalog of this turn is not known here"));
   }
-  const { messages, digest } = await options.transcript(call.root, call.id);
+  const messages = await options.transcript(call.root, call.id);
   const request: ModelRequest = {
     model: args.model.slice(slash + 1),
     messages,
@@ -75,18 +73,7 @@ async function generate(
   };
   const collected = await collect(call, provider.generate(request, signal), signal);
   if (!collected.ok) return failed(collected.failure);
-  // Conversation and tools stand here by their digests: what is long is hashed once, not at every step.
-  const { toolChoice, maxOutputTokens } = args;
-  const asked = {
-    model: args.model,
-    messages: digest,
-    catalog: args.catalog.hash,
-    toolChoice,
-    maxOutputTokens,
-  };
-  const hashed = canonicalJson(asked);
-  const requestHash = await options.seams.digest(new TextEncoder().encode(hashed));
-  const answer = { ...collected.answer, requestHash };
+  const { answer } = collected;
   if (ModelAnswer.safeParse(answer).success) return { status: "ok", value: answer };
   return failed(
     failure("model_answer_invalid", "The model's answer has a name, an id or a count that is out of bounds"),

@@ -40,7 +40,7 @@ export function createHostPerformers(services: HostServices): HostPerformers {
     catalogOf,
     workspaceOf: (root) => places.workspaceOf(root),
     permissionsOf: (root) => ({ mode: "default", capabilities: places.known(root).agent.capabilities }),
-    messages: async (root, intent) => (await conversations.transcript(root, intent)).messages,
+    messages: (root, intent) => conversations.transcript(root, intent),
     appState: () => ({}),
     blobs: blobsOf(services),
     seams,

@@ -1,4 +1,5 @@
 /** The one writer of a runtime: units in, group commits out, first in first out (K10, K15, K16, K18, K19). */
+import { limits } from "../../schemas/limits.ts";
 import type { Seams } from "../seams.ts";
 import { CommitLine, type WriterPosition } from "./commit_line.ts";
 import { gatherGroup, type Group, longBlob, type QueueItem } from "./group.ts";
@@ -26,6 +27,8 @@ export interface GroupWriterOptions {
   readonly store: Store;
   readonly seams: Seams;
   readonly position: WriterPosition;
+  /** How long a unit that nobody waits for may wait for company. Default `limits.writerLingerMs`; 0: until the event loop is free. */
+  readonly lingerMs?: number | undefined;
   /** Called once, when nothing more will ever be written: fenced by another epoch, or the store is broken for good. */
   readonly onFatal?: ((error: StoreError) => void) | undefined;
 }
@@ -39,6 +42,8 @@ export interface GroupWriter {
   /** Units that are not durable yet. The kernel stops its cranks at `limits.unitsUnwrittenMax` (K15). */
   readonly unwritten: number;
   readonly counters: WriterCounters;
+  /** When the commit under way was begun, by the clock; undefined if there is none. Old means that the store hangs. */
+  readonly committingSince: number | undefined;
   /**
    * Takes a unit. `onDurable` runs once it is committed, in the order of the pushes, synchronously after the commit is
    * known. Throws a StoreError `value_too_large` if no commit could hold it (then nothing was taken), and the fatal
@@ -47,7 +52,9 @@ export interface GroupWriter {
   push(unit: Unit, onDurable?: () => void): void;
   /** Takes a blob: durable before every unit pushed later. */
   putBlob(blob: BlobDraft, onDurable?: () => void): void;
-  /** Somebody waits: start a commit in a microtask rather than when the event loop is free. */
+  /** Bytes of a blob that was put and is not durable yet. */
+  pendingBlob(digest: string): Uint8Array | undefined;
+  /** Somebody waits: start a commit in a microtask rather than after `limits.writerLingerMs`. */
   urge(): void;
   /** Resolves when all that was pushed is durable; rejects with the fatal error if that will never be. */
   idle(): Promise<void>;
@@ -66,16 +73,18 @@ class Writer implements GroupWriter {
   readonly epoch: number;
   readonly counters = { commits: 0, entries: 0, bytes: 0, mutations: 0 };
   unwritten = 0;
+  committingSince: number | undefined;
   fatal: StoreError | undefined;
   readonly #options: GroupWriterOptions;
   readonly #line: CommitLine;
   readonly #streams = new Streams();
   readonly #storedBlobs = new Set<string>();
+  readonly #pendingBlobs = new Map<string, Uint8Array>();
   readonly #queue: QueueItem[] = [];
   readonly #stop = new AbortController();
   #waiting: { readonly resolve: () => void; readonly reject: (error: StoreError) => void }[] = [];
   #running = false;
-  #deferred = false;
+  #lingers = false;
   #urged = false;
   #closed = false;
 
@@ -107,7 +116,12 @@ class Writer implements GroupWriter {
     this.#checkOpen();
     const isVoid = () => this.#storedBlobs.has(digest);
     this.#queue.push({ long: { ...longBlob({ bytes, digest }), isVoid }, onDurable });
+    this.#pendingBlobs.set(digest, bytes);
     this.#schedule();
+  }
+
+  pendingBlob(digest: string): Uint8Array | undefined {
+    return this.#pendingBlobs.get(digest);
   }
 
   urge(): void {
@@ -145,12 +159,16 @@ class Writer implements GroupWriter {
   }
 
   #schedule(): void {
-    if (this.#running || this.#deferred) return;
-    this.#deferred = true;
-    this.#options.seams.clock.defer(() => {
-      this.#deferred = false;
+    if (this.#running || this.#lingers) return;
+    // Nobody waits: what the next moments bring rides along, so that a quick turn costs one flush and not many.
+    this.#lingers = true;
+    const { seams: { clock }, lingerMs = limits.writerLingerMs } = this.#options;
+    const begin = () => {
+      this.#lingers = false;
       this.#start();
-    });
+    };
+    if (lingerMs === 0) clock.defer(begin);
+    else clock.sleepUntil(clock.now() + lingerMs, this.#stop.signal).then(begin);
   }
 
   #start(): void {
@@ -187,7 +205,9 @@ class Writer implements GroupWriter {
       isStored: (digest) => this.#storedBlobs.has(digest),
     });
     if (sealed.sets.length + sealed.deletes.length > 0) {
+      this.committingSince = seams.clock.now();
       await this.#line.commit(sealed);
+      this.committingSince = undefined;
       if (this.#stop.signal.aborted) return;
     }
     this.#count(sealed);
@@ -211,7 +231,8 @@ class Writer implements GroupWriter {
   /** Tells everybody in the order of the pushes (K10). What they push now goes into the next group. */
   #settle(group: Group): void {
     this.unwritten -= group.units.length;
-    for (const { onDurable } of group.done) {
+    for (const { onDurable, long } of group.done) {
+      if (long?.source?.digest !== undefined) this.#pendingBlobs.delete(long.source.digest);
       try {
         onDurable?.();
       } catch (error) {

@@ -86,6 +86,8 @@ export interface JournalOptions {
   readonly store: Store;
   readonly seams: Seams;
   readonly onFatal?: ((error: StoreError) => void) | undefined;
+  /** See {@linkcode createGroupWriter}. */
+  readonly lingerMs?: number | undefined;
 }
 
 /** Options of {@linkcode openJournalReader}. */
@@ -217,6 +219,11 @@ class OpenJournal extends Reader implements Journal {
     return head;
   }
 
+  override readBlob(digest: string): Promise<Uint8Array> {
+    const pending = this.writer.pendingBlob(digest);
+    return pending === undefined ? super.readBlob(digest) : Promise.resolve(pending);
+  }
+
   async close(): Promise<void> {
     try {
       await this.writer.close();
@@ -239,7 +246,7 @@ export async function openJournalReader(options: JournalReaderOptions): Promise<
  * Refuses a newer format (B127) and a store that another runtime took at the same moment.
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { store, seams, onFatal } = options;
+  const { store, seams, onFatal, lingerMs } = options;
   const found = await readStoreFormat(store);
   if (found !== undefined) checkWritable(found);
   const format = found ?? newStoreFormat(seams.clock.now());
@@ -250,7 +257,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     versionstamp: before?.versionstamp ?? null,
     header: found === undefined ? format : undefined,
   });
-  const writer = createGroupWriter({ store, seams, position: { ...row, versionstamp }, onFatal });
+  const writer = createGroupWriter({ store, seams, position: { ...row, versionstamp }, lingerMs, onFatal });
   return new OpenJournal(options, format, writer);
 }
 

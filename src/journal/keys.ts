@@ -3,7 +3,7 @@ import { limits } from "../../schemas/limits.ts";
 import { StoreError, type StoreKey } from "./store.ts";
 
 /** Largest key that a store takes, in encoded bytes. */
-export const keyBytesMax = 2_048;
+const keyBytesMax = 2_048;
 
 const encoder = new TextEncoder();
 
@@ -34,10 +34,10 @@ function id(text: string, bytesMax: number = limits.idBytesMax): string {
   return text;
 }
 
-/** Refuses a key that no store takes, with `id_too_long` (B131). For keys that were not made here. */
-export function checkedKey(key: StoreKey): StoreKey {
+/** Size of a key in bytes. Refuses one that no store takes, with `id_too_long` (B131). */
+export function checkedKeyBytes(key: StoreKey): number {
   const bytes = keyBytes(key);
-  if (bytes <= keyBytesMax) return key;
+  if (bytes <= keyBytesMax) return bytes;
   throw new StoreError("id_too_long", `Cannot use key of ${bytes} bytes: at most ${keyBytesMax} fit`);
 }
 
@@ -93,9 +93,6 @@ export const prefixes = {
   log: (address: string): StoreKey => ["log", id(address)],
   heads: ["head"],
   snapshots: ["snap"],
-  blobs: ["blob"],
-  snapshotChunks: (address: string): StoreKey => ["snapc", id(address)],
-  blobChunks: (digest: string): StoreKey => ["blobc", id(digest)],
   inboxes: ["inbox"],
   inbox: (to: string): StoreKey => ["inbox", id(to)],
   commands: ["cmd"],
@@ -103,7 +100,6 @@ export const prefixes = {
   opens: ["open"],
   dues: ["due"],
   questions: ["question"],
-  recoveries: ["recover"],
 } as const;
 
 function commandKey(key: string): string {

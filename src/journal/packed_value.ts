@@ -199,13 +199,16 @@ function parseEntry(line: string, seq: number, root: string): Entry {
   throw new JournalDamage({ root, first: seq, last: seq }, wrong);
 }
 
-/** Checks by hand what the schema `Entry` says: a parser of schemas would take longer than reading the JSON. */
-function wrongField(entry: Entry, seq: number): string | undefined {
+/**
+ * What is wrong with an entry that should have number `seq`, or undefined. Checks by hand what the schema `Entry` says:
+ * a parser of schemas would take longer than reading the JSON.
+ */
+export function wrongField(entry: Entry, seq: number): string | undefined {
   if (typeof entry !== "object" || entry === null) return "the entry is no object";
   if (entry.v !== entryVersion) return `the entry has version ${String(entry.v)}, known is ${entryVersion}`;
   if (entry.seq !== seq) return `the entry has number ${String(entry.seq)}`;
   if (!kinds.has(entry.kind)) return `the entry has unknown kind "${String(entry.kind)}"`;
-  if (typeof entry.at !== "number") return "the entry has no field at";
+  if (!Number.isFinite(entry.at)) return "the entry has no field at";
   if (typeof entry.type !== "string" || entry.type === "") return "the entry has no field type";
   if (!Number.isSafeInteger(entry.cause) || entry.cause < 1) return "the entry has no field cause";
   if (!Number.isSafeInteger(entry.epoch) || entry.epoch < 1) return "the entry has no field epoch";

@@ -2,8 +2,8 @@
 import type { Entry } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
 import { blobRowCount } from "./blobs.ts";
-import { keyBytes, keys } from "./keys.ts";
-import { digestLength, genesisHash, packedHeaderBytesMax } from "./packed_value.ts";
+import { checkedKeyBytes, keys } from "./keys.ts";
+import { digestLength, genesisHash, packedHeaderBytesMax, wrongField } from "./packed_value.ts";
 import { rowBytes, storeLimits, valueBytes } from "./row_size.ts";
 import { StoreError, type StoreKey } from "./store.ts";
 import type { Unit } from "./unit.ts";
@@ -131,12 +131,12 @@ function sideRow(key: StoreKey, value: unknown, draft: Draft): SideRow {
   if (!(value instanceof Uint8Array) && valueBytes(value) > limits.inlineValueBytesMax) {
     blob = { bytes: encoder.encode(JSON.stringify(value)), digest: undefined };
     draft.blobs.push(blob);
-    draft.size.bytes += 200 + keyBytes(key);
+    draft.size.bytes += 200 + checkedKeyBytes(key);
   } else {
     draft.size.bytes += rowBytes(key, value);
   }
   draft.size.mutations += 1;
-  draft.size.keyBytes += keyBytes(key);
+  draft.size.keyBytes += checkedKeyBytes(key);
   return { key, value, blob };
 }
 
@@ -151,8 +151,22 @@ function addBlobs(size: Size, blobs: readonly Hashed[]): Size {
   return sum;
 }
 
+/** Refuses what could be written and never be read: a bug of the caller. */
+function checkEntries({ root, entries, stateText, stateSeq }: Unit): void {
+  const first = entries[0]?.seq ?? 1;
+  for (const [i, entry] of entries.entries()) {
+    const wrong = wrongField(entry, first + i);
+    if (wrong !== undefined) throw new TypeError(`Cannot write entry ${first + i} of ${root}: ${wrong}`);
+  }
+  if (stateText === undefined) return;
+  if (stateSeq === undefined || stateSeq < first || stateSeq >= first + entries.length) {
+    throw new TypeError(`Cannot write state of ${root} on entry ${stateSeq}: it is not in the unit`);
+  }
+}
+
 /** Makes a unit ready. Throws `value_too_large` if no commit could hold it, `id_too_long` for keys (B131). */
 export function prepareUnit(unit: Unit): PreparedUnit {
+  checkEntries(unit);
   const draft = new Draft();
   const { root, entries, record, snapshot, stateText, stateSeq } = unit;
   const state = stateText === undefined ? undefined : hashedText(stateText);
@@ -163,7 +177,7 @@ export function prepareUnit(unit: Unit): PreparedUnit {
   if (record !== undefined) rows.push(sideRow(keys.root(root), record, draft));
   for (const key of unit.deletes) {
     size.mutations += 1;
-    size.keyBytes += keyBytes(key);
+    size.keyBytes += checkedKeyBytes(key);
   }
   size.entries = entries.length;
   if (entries.length > 0) {

@@ -1,5 +1,5 @@
 /** Sizes of rows before they reach the store, so that no commit is refused for its size (B131). */
-import { keyBytes } from "./keys.ts";
+import { checkedKeyBytes } from "./keys.ts";
 import { StoreError, type StoreKey } from "./store.ts";
 
 /** Limits of Deno KV, measured on 2.9.6; other stores must hold at least as much. */
@@ -23,10 +23,14 @@ function partBytes(value: unknown): number {
       return 6 + (isLatin1(value) ? value.length : 2 * value.length);
     case "number":
       return 9;
+    case "boolean":
+    case "undefined":
+      return 1;
     case "object":
       break;
     default:
-      return 1;
+      // A store would refuse it at every try, and the writer tries for ever.
+      throw new TypeError(`Cannot store a ${typeof value}: rows hold JSON values and bytes`);
   }
   if (value === null) return 1;
   let bytes = 12;
@@ -52,5 +56,5 @@ export function rowBytes(key: StoreKey, value: unknown): number {
       `Cannot store row "${String(key[0])}": ${bytes} bytes, at most ${storeLimits.valueBytesMax} fit`,
     );
   }
-  return bytes + keyBytes(key);
+  return bytes + checkedKeyBytes(key);
 }

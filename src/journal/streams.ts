@@ -39,8 +39,9 @@ export class Streams {
 
   /** Takes a head that was read from the store, unless the stream is known already. */
   adopt(root: string, head: { readonly seq: number; readonly hash: string }): void {
-    if (this.#streams.has(root)) return;
-    Object.assign(this.of(root), { ...head, known: true, fresh: head.seq === 0, pushedSeq: head.seq });
+    const stream = this.of(root);
+    if (stream.known || stream.pushedSeq !== undefined) return;
+    Object.assign(stream, { ...head, known: true, fresh: head.seq === 0, pushedSeq: head.seq });
   }
 
   /**

@@ -59,8 +59,9 @@ function enter(kernel: Kernel, command: Command, hash: string, key: StoreKey): A
   const { root, message, ref } = command;
   const pending = kernel.pendingCommands;
   const accepted = Promise.withResolvers<void>();
-  const stored: PendingCommand = { hash, root, accepted: accepted.promise };
-  const reply = waitForReply(kernel, keys.reply(ref.principal, ref.key));
+  accepted.promise.catch(() => {});
+  const stored: PendingCommand = { hash, root, accepted: accepted.promise, refuse: accepted.reject };
+  const reply = waitForReply(kernel, root, keys.reply(ref.principal, ref.key));
   pending.set(claimOf(key), stored);
   try {
     offer(kernel, root, {
@@ -103,30 +104,46 @@ async function repeat(
   const accepted = hurried(kernel, "accepted" in known ? known.accepted : Promise.resolve());
   // Wait first, look second: a reply that becomes durable in between is then seen one way or the other.
   const key = keys.reply(ref.principal, ref.key);
-  const reply = waitForReply(kernel, key);
+  const reply = waitForReply(kernel, command.root, key);
   const stored = await kernel.journal.readReply(ref.principal, ref.key) as StoredReply | undefined;
   // Its crank is over, so nobody else would ever tell those who wait.
   if (stored !== undefined) settleReply(kernel, key, stored);
+  else if (kernel.records.get(command.root)?.status === "quarantined") refuseWaiting(kernel, command.root);
   return { accepted, reply };
 }
 
 function refuseUnusable(kernel: Kernel, root: RootAddress): void {
   const record = kernel.records.get(root);
   if (record === undefined) throw new KernelError("root_not_found", `No actor has the address "${root}"`);
-  if (record.status === "quarantined") {
-    throw new KernelError(
-      "root_quarantined",
-      `"${root}" is quarantined: ${record.reason ?? "no reason was recorded"}`,
-    );
+  if (record.status === "quarantined") throw quarantined(kernel, root);
+}
+
+function quarantined(kernel: Kernel, root: RootAddress): KernelError {
+  const reason = kernel.records.get(root)?.reason ?? "no reason was recorded";
+  return new KernelError("root_quarantined", `"${root}" is quarantined: ${reason}`);
+}
+
+/** Tells everybody who waits for a root that was quarantined: nothing will come from it. */
+export function refuseWaiting(kernel: Kernel, root: RootAddress): void {
+  const why = quarantined(kernel, root);
+  for (const [claim, pending] of kernel.pendingCommands) {
+    if (pending.root !== root) continue;
+    kernel.pendingCommands.delete(claim);
+    pending.refuse(why);
+  }
+  for (const [name, waiters] of kernel.replyWaiters) {
+    if (waiters[0]?.root !== root) continue;
+    kernel.replyWaiters.delete(name);
+    for (const waiter of waiters) waiter.reject(why);
   }
 }
 
-function waitForReply(kernel: Kernel, key: StoreKey): Promise<StoredReply> {
+function waitForReply(kernel: Kernel, root: RootAddress, key: StoreKey): Promise<StoredReply> {
   const { promise, resolve, reject } = Promise.withResolvers<StoredReply>();
   const name = claimOf(key);
   const waiters = kernel.replyWaiters.get(name);
-  if (waiters === undefined) kernel.replyWaiters.set(name, [{ resolve, reject }]);
-  else waiters.push({ resolve, reject });
+  if (waiters === undefined) kernel.replyWaiters.set(name, [{ root, resolve, reject }]);
+  else waiters.push({ root, resolve, reject });
   // Nobody has to wait: an unwatched rejection at shutdown is no fault.
   promise.catch(() => {});
   return promise;

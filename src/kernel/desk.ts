@@ -3,7 +3,7 @@ import type { AnyActorRef } from "xstate";
 import type { Desk } from "../../actors/port.ts";
 import type { Outbox } from "../../actors/wiring.ts";
 import type { PortRequest } from "../../schemas/effect.ts";
-import { type Failure, failure } from "../../schemas/failure.ts";
+import { type Failure, failure, type FailureCode } from "../../schemas/failure.ts";
 import type { IntentId } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { Outgoing } from "../../schemas/message.ts";
@@ -39,7 +39,13 @@ export interface CrankRecord {
   readonly cancels: IntentId[];
   readonly drops: { readonly id: IntentId; readonly request: PortRequest }[];
   asked: number;
+  posted: number;
   fault: Failure | undefined;
+}
+
+/** True if two ports have one name under one parent. */
+function isNamesake(left: AnyActorRef, right: AnyActorRef): boolean {
+  return left.id === right.id && left._parent === right._parent;
 }
 
 /** The desk that all machines of a runtime are wired to; one crank at a time uses it. */
@@ -52,7 +58,7 @@ export class CrankDesk implements Desk, Outbox {
   /** Opens the desk for one crank of the root that owns `ports`. `seq` 0: a restore, where nothing may be booked. */
   begin(ports: Map<IntentId, PortRecord>, seq: number): void {
     this.#ports = ports;
-    this.#crank = { seq, writes: [], cancels: [], drops: [], asked: 0, fault: undefined };
+    this.#crank = { seq, writes: [], cancels: [], drops: [], asked: 0, posted: 0, fault: undefined };
     this.#booked.clear();
   }
 
@@ -70,7 +76,9 @@ export class CrankDesk implements Desk, Outbox {
     if (crank === undefined) return "1.0"; // A machine started outside a crank asks nobody.
     const n = crank.asked++;
     const id = `${crank.seq}.${n}`;
-    if (crank.seq === 0) this.#fault("A restored machine asked something new: its snapshot does not fit");
+    if (crank.seq === 0) {
+      this.#fault("A restored machine asked something new: its snapshot does not fit", "crank_failed");
+    }
     if (n >= limits.crankAsksMax) this.#fault(`One message made more than ${limits.crankAsksMax} requests`);
     const ask: Ask = { n, id, request, record: undefined, dropped: false };
     this.#booked.set(id, ask);
@@ -80,11 +88,17 @@ export class CrankDesk implements Desk, Outbox {
 
   register(id: IntentId, request: PortRequest, ref: AnyActorRef, cancelAsked: boolean): void {
     const record: PortRecord = { id, request, ref, cancelAsked, withdrawn: false };
+    // K6: the machine would lose sight of the first of two children of one name.
+    for (const other of this.#ports?.values() ?? []) {
+      if (other.id !== id && isNamesake(other.ref, ref)) {
+        this.#fault(`Two children are called "${ref.id}"`, "crank_failed");
+      }
+    }
     this.#ports?.set(id, record);
     const ask = this.#booked.get(id);
     if (ask !== undefined) ask.record = record;
     else if (this.#crank !== undefined && this.#crank.seq !== 0) {
-      this.#fault(`Port ${id} came back within a crank`);
+      this.#fault(`Port ${id} came back within a crank`, "crank_failed");
     }
   }
 
@@ -105,12 +119,12 @@ export class CrankDesk implements Desk, Outbox {
     const crank = this.#crank;
     if (crank === undefined) return;
     crank.writes.push({ kind: "post", outgoing });
-    if (crank.writes.length > 2 * limits.crankAsksMax) {
+    if (++crank.posted > limits.crankAsksMax) {
       this.#fault(`One message made more than ${limits.crankAsksMax} messages`);
     }
   }
 
-  #fault(message: string): void {
-    if (this.#crank !== undefined) this.#crank.fault ??= failure("crank_limit_exceeded", message);
+  #fault(message: string, code: FailureCode = "crank_limit_exceeded"): void {
+    if (this.#crank !== undefined) this.#crank.fault ??= failure(code, message);
   }
 }

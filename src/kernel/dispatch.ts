@@ -64,7 +64,12 @@ function finish(kernel: Kernel, what: Start, running: Running, result: Performer
   if (kernel.running.get(key) === running) kernel.running.delete(key);
   if (kernel.stopped !== undefined) return;
   const known = withDoubt(what.record.request.effect, running.attempt, result);
-  deliver(kernel, what.root, { kind: "outcome", id: what.record.id, attempt: running.attempt, result: known });
+  deliver(kernel, what.root, {
+    kind: "outcome",
+    id: what.record.id,
+    attempt: running.attempt,
+    result: known,
+  });
 }
 
 /**
@@ -147,7 +152,7 @@ export function abandon(kernel: Kernel, root: RootAddress, ids: readonly IntentI
 /** Starts a re-ask behind the admission gate: at most 8 at once, so that a restart is no stampede (K19). */
 export function restart(kernel: Kernel, what: Start): void {
   const key = intentKey(what.root, what.record.id);
-  if (kernel.stopped !== undefined || kernel.running.has(key)) return;
+  if (kernel.stopped !== undefined || what.record.withdrawn || kernel.running.has(key)) return;
   if (waitsForPeople(what.record.request.port)) return start(kernel, what);
   const running: Running = { attempt: what.attempt, abort: new AbortController(), started: false };
   kernel.running.set(key, running);

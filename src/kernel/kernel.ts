@@ -32,6 +32,7 @@ export type KernelEvent =
 
 /** What a command's sender waits for. */
 export interface ReplyWaiter {
+  readonly root: RootAddress;
   readonly resolve: (reply: StoredReply) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -49,6 +50,7 @@ export interface PendingCommand {
   readonly hash: string;
   readonly root: RootAddress;
   readonly accepted: Promise<void>;
+  readonly refuse: (error: unknown) => void;
 }
 
 /** Told of every entry of a root in order, as it is written: how the conversation is kept. */

@@ -5,7 +5,8 @@ import type { LiveRoot } from "./live_root.ts";
 
 /** True if a root can sleep: it rests, nothing waits in its mailbox, and all that it wrote is durable. */
 export function canSleep(root: LiveRoot): boolean {
-  return root.rests && !root.held && root.mailbox.length === 0 && root.unwritten === 0;
+  // The mailbox first: a root that waits to be born has no state yet that could rest.
+  return root.mailbox.length === 0 && root.unwritten === 0 && !root.held && root.rests;
 }
 
 /**

@@ -8,8 +8,9 @@ import { type Kernel, KernelError, type StoredReply, tell } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
 import type { InputMail, Mail, OutcomeMail } from "./mail.ts";
 import { claimOf, makeReady } from "./route.ts";
+import { schedule } from "./pump.ts";
 import { bringUp } from "./wake.ts";
-import { settleReply } from "./command.ts";
+import { refuseWaiting, settleReply } from "./command.ts";
 import { type NoteExtra, writeNote } from "./note.ts";
 import { report } from "./supervise.ts";
 
@@ -123,7 +124,9 @@ export function quarantine(kernel: Kernel, address: RootAddress, reason: string)
   if (record === undefined) return;
   const quarantined = { ...record, status: "quarantined" as const, reason: reason.slice(0, 2_000) };
   kernel.records.set(address, quarantined);
-  kernel.journal.writer.push({ root: address, entries: [], record: quarantined, sets: [], deletes: [] });
+  refuseWaiting(kernel, address);
+  const unit = { root: address, entries: [], record: quarantined, sets: [], deletes: [] };
+  kernel.journal.writer.push(unit, () => schedule(kernel));
   kernel.journal.writer.urge();
   kernel.seams.log({ level: "error", event: "root_quarantined", detail: { root: address, reason } });
   tell(kernel, { type: "quarantined", root: address, reason });

@@ -65,7 +65,9 @@ async function admit(
 
 function clearAttempts(kernel: Kernel, admitted: readonly RootAddress[]): void {
   for (const address of admitted) {
-    kernel.journal.writer.push({ root: address, entries: [], sets: [], deletes: [keys.recover(address)] });
+    const unit = { root: address, entries: [], sets: [], deletes: [keys.recover(address)] };
+    // K15: cranks may have stopped for these very units, so their end must let them go on.
+    kernel.journal.writer.push(unit, () => schedule(kernel));
   }
 }
 

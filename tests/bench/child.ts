@@ -21,7 +21,7 @@ export class Child {
   readonly #requests: WritableStreamDefaultWriter<Uint8Array>;
   readonly #replies: ReadableStreamDefaultReader<string>;
 
-  private constructor(name: string, process: Deno.ChildProcess) {
+  constructor(name: string, process: Deno.ChildProcess) {
     this.name = name;
     this.#process = process;
     this.#requests = process.stdin.getWriter();

@@ -115,7 +115,6 @@ async function readAll(pages: AsyncIterable<readonly Entry[]>): Promise<void> {
   for await (const _ of pages) continue;
 }
 
-// deno-lint-ignore require-await -- replay takes pages as they come from a store
 async function* given(pages: readonly (readonly Entry[])[]): AsyncIterable<readonly Entry[]> {
   yield* pages;
 }

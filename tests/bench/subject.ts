@@ -130,7 +130,6 @@ const mockModel: ModelProvider = {
   generate: ({ messages }) => answer(messages),
 };
 
-// deno-lint-ignore require-await -- a provider streams; the mock has nothing to wait for
 async function* answer(messages: readonly ModelMessage[]): AsyncIterable<ModelEvent> {
   const last = messages.findLastIndex(({ role }) => role === "user");
   const asked = caseIn(messages[last]?.text ?? "");

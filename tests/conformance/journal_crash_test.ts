@@ -7,7 +7,9 @@ import { createSystemSeams } from "../../src/system_seams.ts";
 import { root } from "../support/units.ts";
 
 const seams = createSystemSeams({ log: () => {} });
-const resolve = (path: string) => JSON.stringify(import.meta.resolve(path));
+function resolve(path: string): string {
+  return JSON.stringify(import.meta.resolve(path));
+}
 
 /** Writes unit after unit and prints the last sequence of each that is durable, until it is killed. */
 const writerCode = `

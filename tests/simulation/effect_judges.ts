@@ -90,19 +90,18 @@ function isHarmlessLook(tool: Tool): boolean {
 
 /** K7, I1: a non_idempotent intent starts once; every other attempt has a number of its own, within the bound. */
 function judgeAttempts({ evidence, complain }: Case): void {
-  const last = new Map<string, Performed>();
+  const seen = new Map<string, Set<number>>();
   for (const performed of evidence.outside.performed) {
-    const { root, id, effect, attempt } = performed;
+    const { root, id, key, effect, attempt } = performed;
     const name = `${root}#${id}`;
-    const before = last.get(name);
     const most = { idempotent: 5, conditional: 3, non_idempotent: 1 }[effect] ?? 1;
     if (attempt > most) complain("K7", `${name} had attempt ${attempt} of ${most}`);
-    if (before !== undefined) {
-      if (effect === "non_idempotent") complain("I1", `${name} is not idempotent and was started twice`);
-      // An early start whose unit was lost: the position was given to another request (K3).
-      if (attempt <= before.attempt && wasDurable(before)) complain("K7", `${name} started twice as attempt ${attempt}`);
-    }
-    if (wasDurable(performed) || before === undefined) last.set(name, performed);
+    // An early start whose unit was lost is forgotten: its position was given to another request (K3).
+    if (!isOutside(key) && !wasDurable(performed)) continue;
+    const attempts = seen.get(name) ?? new Set();
+    if (attempts.size > 0 && effect === "non_idempotent") complain("I1", `${name} (${effect}) was started twice`);
+    if (attempts.has(attempt)) complain("K7", `${name} was started twice as attempt ${attempt}`);
+    seen.set(name, attempts.add(attempt));
   }
 }
 

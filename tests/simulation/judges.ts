@@ -6,6 +6,7 @@ import { isSameJson } from "../../src/canonical.ts";
 import { examine } from "../../src/journal/doctor.ts";
 import { type JournalReader, openJournalReader } from "../../src/journal/journal.ts";
 import { keys, prefixes } from "../../src/journal/keys.ts";
+import type { StoreKey } from "../../src/journal/store.ts";
 import { readPackedHeader } from "../../src/journal/packed_value.ts";
 import { loadCatalog } from "../../src/effects/catalog_seal.ts";
 import { replay } from "../../src/kernel/replay.ts";
@@ -14,6 +15,9 @@ import { digestNow } from "../support/world.ts";
 import { principal } from "./clients.ts";
 import { judgeEffects } from "./effect_judges.ts";
 import { type Evidence, forgetCatalogs } from "./simulation.ts";
+
+/** Where the counts of recoveries begun and not ended stand. */
+export const recoveries: StoreKey = keys.recover("any").slice(0, 1);
 
 /** Names a broken rule and what shows it. */
 export type Complain = (rule: string, message: string) => void;
@@ -200,7 +204,7 @@ async function judgeReplay({ reader, records, complain }: Case): Promise<void> {
 
 /** K19, I11: at the end nothing is open: no row says so, no mailbox holds anything, no effect runs. */
 function judgeRest({ evidence, complain }: Case): void {
-  const rows = [prefixes.opens, prefixes.inboxes, prefixes.dues, prefixes.questions, prefixes.recoveries];
+  const rows = [prefixes.opens, prefixes.inboxes, prefixes.dues, prefixes.questions, recoveries];
   for (const prefix of rows) {
     for (const { key } of evidence.disk.list({ prefix })) complain("K19", `A row is left: ${key.join(" ")}`);
   }

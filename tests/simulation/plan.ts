@@ -39,7 +39,14 @@ export interface Plan {
   readonly isUnruly: boolean;
   /** Chance that a life has nobody who answers questions. */
   readonly silence: number;
+  /** Bounds of the runtime that are lower in this run, so that what is rare elsewhere happens here. */
+  readonly bounds: Bounds;
 }
+
+/** Bounds that a run may lower. */
+export type Bounds = Partial<
+  Record<"snapshotEveryEntries" | "reasksAtOnceMax" | "groupEntriesMax" | "unitsUnwrittenMax", number>
+>;
 
 const fixedWeights: Weights = { task: 1, store: 1, effect: 1, client: 1, time: 1 };
 
@@ -57,6 +64,7 @@ export function scriptedPlan(crashes: readonly Crash[], changes: Partial<Plan> =
     canVerify: false,
     isUnruly: false,
     silence: 0,
+    bounds: {},
     ...changes,
   };
 }
@@ -77,6 +85,16 @@ export function planOf(seed: number): Plan {
     canVerify: dice.chance(0.5),
     isUnruly: dice.chance(0.6),
     silence: dice.chance(0.15) ? 0.5 : 0,
+    bounds: drawBounds(dice),
+  };
+}
+
+function drawBounds(dice: Dice): Bounds {
+  return {
+    ...(dice.chance(0.5) ? { snapshotEveryEntries: 1 + dice.below(12) } : {}),
+    ...(dice.chance(0.2) ? { reasksAtOnceMax: 1 } : {}),
+    ...(dice.chance(0.2) ? { groupEntriesMax: 1 + dice.below(6) } : {}),
+    ...(dice.chance(0.1) ? { unitsUnwrittenMax: 1 + dice.below(3) } : {}),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The machines of the simulation: those of the runtime, with guards that break on marked texts or tell what they see. */
 import type { AnyStateMachine } from "xstate";
-import { type WiredMachines, wireMachines } from "../../actors/wiring.ts";
+import type { Desk } from "../../actors/port.ts";
+import { type Outbox, type WiredMachines, wireMachines } from "../../actors/wiring.ts";
 import type { InvocationResult } from "../../schemas/invocation.ts";
 import type { CrankDesk } from "../../src/kernel/desk.ts";
 import { poisons } from "./scenario.ts";
@@ -47,7 +48,7 @@ function breakOn(mark: string): (args: { readonly event: unknown }) => void {
 }
 
 /** Wires machines that fail on a poisonous prompt, a poisonous answer of the model and a poisonous result of a tool (K23). */
-export function wirePoisonous(desk: CrankDesk): WiredMachines {
+export function wirePoisonous(desk: Desk & Outbox): WiredMachines {
   const machines = wireMachines(desk);
   const turn = partsOf(machines.session).actors["turn"] as AnyStateMachine;
   const invocation = partsOf(turn).actors["invocation"] as AnyStateMachine;
@@ -65,6 +66,14 @@ export function wirePoisonous(desk: CrankDesk): WiredMachines {
       weakTurn,
     ),
   };
+}
+
+/** The machines with one guard of invocations replaced: a planted bug. */
+export function guardedTurn(machines: WiredMachines, name: string, guard: () => boolean): WiredMachines {
+  const turn = partsOf(machines.session).actors["turn"] as AnyStateMachine;
+  const invocation = partsOf(turn).actors["invocation"] as AnyStateMachine;
+  const broken = invocation.provide({ guards: { [name]: guard } } as never);
+  return { ...machines, session: withActor(machines.session, "turn", withActor(turn, "invocation", broken)) };
 }
 
 /** Wires machines that tell how every invocation ended, as its turn sees it: `turn` counts from 1 in its session. */

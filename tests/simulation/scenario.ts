@@ -189,7 +189,7 @@ export function swarmScenario(dice: Dice): Scenario {
   return {
     sessions,
     tools: menu,
-    commands: swarmCommands(dice, sessions, () => takePoison(0.1)),
+    commands: swarmCommands({ dice, sessions, menu, isPoison: () => takePoison(0.1) }),
     answer: (_text, step) => {
       if (!calm && dice.chance(0.08)) {
         return { text: "", calls: [], error: dice.pick(["retryable", "final"]) };
@@ -216,23 +216,36 @@ export function swarmScenario(dice: Dice): Scenario {
   };
 }
 
-function swarmCommands(dice: Dice, sessions: number, isPoison: () => boolean): PlannedCommand[] {
+interface Draw {
+  readonly dice: Dice;
+  readonly sessions: number;
+  readonly menu: readonly Tool[];
+  readonly isPoison: () => boolean;
+}
+
+function swarmCommands({ dice, sessions, menu, isPoison }: Draw): PlannedCommand[] {
   const commands: PlannedCommand[] = [];
   const count = sessions + dice.below(5);
+  // Some runs are about messages: many of them, all from one to another.
+  const isChatty = dice.chance(0.15);
   for (let index = 0; index < count; index++) {
     const key = `k${index + 1}`;
-    const to = index < sessions ? index : dice.below(sessions);
-    const after = index > 0 && dice.chance(0.5) ? [`k${1 + dice.below(index)}`] : [];
-    const kind = index < sessions ? "prompt" : dice.pick(["prompt", "prompt", "cancel", "relay", "catalog"]);
+    const isFirst = index < sessions;
+    const to = isFirst ? index : isChatty ? 0 : dice.below(sessions);
+    const after = index > 0 && !isChatty && dice.chance(0.5) ? [`k${1 + dice.below(index)}`] : [];
+    const kind = isFirst ? "prompt" : isChatty ? "relay" : dice.pick(kinds);
+    const relayTo = isChatty ? sessions - 1 : dice.below(sessions);
     commands.push({
       key,
       to,
       kind,
       text: isPoison() ? `${poisons.input} ${key}` : `swarm ${key}`,
       after,
-      ...(kind === "relay" ? { relayTo: dice.below(sessions) } : {}),
-      ...(kind === "cancel" && dice.chance(0.7) ? { during: dice.pick(tools).name } : {}),
+      ...(kind === "relay" ? { relayTo } : {}),
+      ...(kind === "cancel" && menu.length > 0 && dice.chance(0.8) ? { during: dice.pick(menu).name } : {}),
     });
   }
   return commands;
 }
+
+const kinds: readonly PlannedCommand["kind"][] = ["prompt", "prompt", "cancel", "cancel", "relay", "catalog"];

@@ -10,7 +10,7 @@ import { type Fault, MemoryDisk } from "../support/memory_store.ts";
 import { createRandom } from "../support/world.ts";
 import type { Bug } from "./bugs.ts";
 import { type ClientAction, Clients } from "./clients.ts";
-import { judge } from "./judges.ts";
+import { judge, recoveries } from "./judges.ts";
 import { drain, Life, type Nature, type Sleeper, type StoreCall } from "./life.ts";
 import { Outside } from "./outside.ts";
 import { type Crash, type Plan, planOf } from "./plan.ts";
@@ -118,7 +118,8 @@ export class Simulation {
     await this.#untilQuiet();
     if (this.violations.length === 0) await this.#lookAgain();
     if (this.violations.length === 0) {
-      await judge(this.#evidence(), (rule, message) => this.complain(rule, message));
+      const complain = (rule: string, message: string) => this.complain(rule, message);
+      await judge(this.#evidence(), complain).catch((error) => complain("I6", `Cannot judge: ${error}`));
     }
     const hash = this.#hash();
     this.last = this.#lives.map((l: any) => ({n: l.number, calls: l.calls.map((c: any) => c.kind), deferred: l.deferred.length, d: String(l.deferred[0]), sl: l.sleepers.length, k: l.runtime && { waking: [...l.runtime.kernel.waking], ready: l.runtime.kernel.ready.length, pumping: l.runtime.kernel.pumping, unwritten: l.runtime.journal.writer.unwritten, roots: [...l.runtime.kernel.roots.values()].map((r: any) => [r.address, r.mailbox.length, r.held, r.ports.size, r.unwritten]) } }));
@@ -263,7 +264,7 @@ export class Simulation {
 
   /** A fourth start quarantines a root whose recovery ended the process three times: not what is played here. */
   #endsTooOften(): boolean {
-    return this.disk.list({ prefix: prefixes.recoveries }).some(({ value }) =>
+    return this.disk.list({ prefix: recoveries }).some(({ value }) =>
       (value as { readonly attempts: number }).attempts >= limits.recoveryAttemptsMax
     );
   }
@@ -289,10 +290,10 @@ export class Simulation {
       if (items.length > 0) groups.push({ weight, take: () => take(this.#choose(items)) });
     };
     const lives = this.#lives;
-    add(weights.task, lives.filter(({ deferred }) => deferred.length > 0), (life) => () => life.deferred.shift()?.());
     add(weights.store, lives.flatMap((life) => life.calls.map((call) => ({ life, call }))), (item) => () => {
       this.#moveCall(item.life, item.call);
     });
+    add(weights.task, lives.filter(({ deferred }) => deferred.length > 0), (life) => () => life.deferred.shift()?.());
     add(weights.effect, this.outside.moving(), (attempt) => () => {
       if (this.outside.advance(attempt) === "apply" && attempt.life === this.#life) this.#applied += 1;
     });
@@ -371,7 +372,13 @@ export function forgetCatalogs(): void {
   for (const hash of emptyCatalogs) internCatalog(hash, { epoch: 1, coreRevision: "none", entries: [] });
 }
 
-/** Plays one seed. */
-export function simulate(seed: number, plan: Plan = planOf(seed), bug: Bug = {}): Promise<Verdict> {
-  return new Simulation(plan, bug).run();
+/** Plays one seed. One at a time: bounds and catalogs belong to the whole process. */
+export async function simulate(seed: number, plan: Plan = planOf(seed), bug: Bug = {}): Promise<Verdict> {
+  const usual = { ...limits };
+  Object.assign(limits, plan.bounds);
+  try {
+    return await new Simulation(plan, bug).run();
+  } finally {
+    Object.assign(limits, usual);
+  }
 }

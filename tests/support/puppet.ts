@@ -40,7 +40,10 @@ function hear({ context, event }: { readonly context: PuppetContext; readonly ev
   return { heard: [...context.heard, JSON.parse(JSON.stringify(heard)) as Heard] };
 }
 
-/** Acts on `puppet.act`, spins on `puppet.spin`, rests unless it is `puppet.busy`, breaks on the outcome "poison". */
+/**
+ * Acts on `puppet.act`, spins on `puppet.spin`, rests unless it is `puppet.busy`, breaks on an outcome that says
+ * "poison", and on its failure too if it says "stubborn".
+ */
 export const puppetMachine = setup({
   types: { context: {} as PuppetContext, events: {} as PuppetEvent, tags: "" as "rest" },
   actors: { port },
@@ -63,9 +66,9 @@ export const puppetMachine = setup({
       }
     }),
     breakOnPoison: ({ event }) => {
-      if (JSON.stringify(event["output"] ?? event["error"]).includes("poison")) {
-        throw new Error("The puppet broke on an outcome");
-      }
+      const isPoison = "output" in event && JSON.stringify(event["output"]).includes("poison");
+      const isStubborn = JSON.stringify(event["error"] ?? "").includes("stubborn");
+      if (isPoison || isStubborn) throw new Error("The puppet broke on an outcome");
     },
   },
 }).createMachine({
@@ -84,7 +87,8 @@ export const puppetMachine = setup({
   states: {
     resting: { tags: "rest" },
     busy: {},
-    spinning: { always: { target: "spinning", reenter: true } },
+    spinning: { always: { target: "whirling" } },
+    whirling: { always: { target: "spinning" } },
   },
 });
 
@@ -102,7 +106,11 @@ export interface Hand {
 }
 
 /** A call of a tool as a machine asks for it; which tool does not matter, unless an entry is named. */
-export function callOf(effect: EffectClass, mechanism?: Mechanism, args: Record<string, unknown> = {}): PortRequest {
+export function callOf(
+  effect: EffectClass,
+  mechanism?: Mechanism,
+  args: Record<string, unknown> = {},
+): PortRequest {
   const entry = { catalog: `sha256:${"0".repeat(64)}`, name: "none" };
   return {
     port: "tool.call",
@@ -136,11 +144,16 @@ export function timerAt(dueAtMs: number, jitterMs = 0): PortRequest {
 export function questionUntil(deadlineAtMs: number): PortRequest {
   const subject = { kind: "approval" as const, invocation: "turn/1/call/0.0", tool: "pay", title: "Pay" };
   const shown = { risk: "high", reason: "Policy asks", preview: "{}", rule: "pay {}" };
-  return { port: "question.ask", effect: "idempotent", args: { subject: { ...subject, ...shown } }, deadlineAtMs };
+  return {
+    port: "question.ask",
+    effect: "idempotent",
+    args: { subject: { ...subject, ...shown } },
+    deadlineAtMs,
+  };
 }
 
-/** An effect that went well. */
-export function ok(value: Json = "done"): PerformerResult {
+/** An effect that went well; the value serves for a model's answer, too. */
+export function ok(value: Json = { text: "done", calls: [] }): PerformerResult {
   return { status: "ok", value };
 }
 
@@ -159,7 +172,7 @@ export interface Puppet {
   entries(): Promise<Entry[]>;
   /** `kind type` of every entry. */
   lines(): Promise<string[]>;
-  /** Kinds of the rows in the store, but for those that every root has. */
+  /** Kinds of the puppet's rows in the store, but for those that every root or command has. */
   rows(): string[];
 }
 
@@ -198,7 +211,10 @@ export async function openPuppet(options: PuppetOptions = {}): Promise<Puppet> {
   });
   const { kernel } = stage.runtime;
   if (options.isNew ?? true) {
-    await settled(stage.world, create(kernel, { address: root, kind: "session", input: {}, title: "puppet" }));
+    await settled(
+      stage.world,
+      create(kernel, { address: root, kind: "session", input: {}, title: "puppet" }),
+    );
   }
   const tell = async (message: Heard, key = `key${++keys}@${kernel.journal.epoch}`) => {
     const ref = { principal: "operator:test", key };
@@ -221,8 +237,9 @@ export async function openPuppet(options: PuppetOptions = {}): Promise<Puppet> {
     entries: () => stage.entries(root),
     lines: async () => (await stage.entries(root)).map((entry) => `${entry.kind} ${entry.type}`),
     rows: () => {
-      const common = ["meta", "writer", "root", "log", "head", "snap", "blob", "cmd"];
-      return stage.disk.rows().map(({ key }) => String(key[0])).filter((kind) => !common.includes(kind));
+      const common = ["meta", "writer", "root", "log", "head", "snap", "blob", "cmd", "reply"];
+      const own = stage.disk.rows().filter(({ key }) => key.some((part) => String(part).startsWith(root)));
+      return own.map(({ key }) => String(key[0])).filter((kind) => !common.includes(kind));
     },
   };
   return puppet;

@@ -140,7 +140,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         catalogOf,
         workspaceOf: () => undefined as never,
         permissionsOf: () => ({ mode: "default", capabilities: [] }),
-        messages: async (root, intent) => (await conversations.transcript(root, intent)).messages,
+        messages: (root, intent) => conversations.transcript(root, intent),
         appState: () => ({}),
         blobs: createBlobs(),
         seams,

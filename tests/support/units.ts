@@ -5,7 +5,7 @@ import { type Journal, openJournal } from "../../src/journal/journal.ts";
 import type { Row, StoreError } from "../../src/journal/store.ts";
 import type { SnapshotDraft, Unit } from "../../src/journal/unit.ts";
 import { MemoryDisk, type MemoryStore, type MemoryStoreOptions } from "./memory_store.ts";
-import { createWorld, type World } from "./world.ts";
+import { createWorld, digestNow, type World } from "./world.ts";
 
 /** Address of the `n`-th root of a test. */
 export function rootNamed(n: number): string {
@@ -17,6 +17,11 @@ export const root = rootNamed(1);
 
 /** Hash of no code in particular. */
 export const code = `sha256:${"c".repeat(64)}`;
+
+/** The seam that hashes, as the journal's functions take it. */
+export function digest(bytes: Uint8Array): Promise<string> {
+  return Promise.resolve(digestNow(bytes));
+}
 
 /** One entry; `changes` shows the one fact that matters. */
 export function entryAt(seq: number, changes: Partial<Entry> = {}): Entry {
@@ -69,12 +74,21 @@ export interface JournalWorld {
 
 /** Opens a journal; on `disk` if one is given. */
 export async function openWorldJournal(
-  options: MemoryStoreOptions & { readonly disk?: MemoryDisk; readonly world?: World } = {},
+  options: MemoryStoreOptions & {
+    readonly disk?: MemoryDisk;
+    readonly world?: World;
+    readonly lingerMs?: number;
+  } = {},
 ): Promise<JournalWorld> {
-  const { disk = new MemoryDisk(), world = createWorld(), ...storeOptions } = options;
+  const { disk = new MemoryDisk(), world = createWorld(), lingerMs = 0, ...storeOptions } = options;
   const store = disk.open(storeOptions);
   const fatal: StoreError[] = [];
-  const journal = await openJournal({ store, seams: world.seams, onFatal: (error) => fatal.push(error) });
+  const journal = await openJournal({
+    store,
+    seams: world.seams,
+    lingerMs,
+    onFatal: (error) => fatal.push(error),
+  });
   return { world, disk, store, journal, fatal };
 }
 

@@ -7,6 +7,7 @@ import type { StoreKey } from "../../src/journal/store.ts";
 import { MemoryDisk } from "../support/memory_store.ts";
 import {
   collect,
+  digest,
   entriesFrom,
   entriesOn,
   openWorldJournal,
@@ -17,9 +18,7 @@ import {
   unitFrom,
   unitOf,
 } from "../support/units.ts";
-import { digestNow } from "../support/world.ts";
 
-const digest = (bytes: Uint8Array) => Promise.resolve(digestNow(bytes));
 const other = rootNamed(2);
 
 function recordOf(address: string): RootRecord {

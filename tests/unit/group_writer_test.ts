@@ -2,7 +2,16 @@
 import assert from "node:assert/strict";
 import { StoreError } from "../../src/journal/store.ts";
 import { type Fault, MemoryDisk } from "../support/memory_store.ts";
-import { entriesFrom, entriesOn, openWorldJournal, root, rowsOn, unitFrom } from "../support/units.ts";
+import type { Unit } from "../../src/journal/unit.ts";
+import {
+  entriesFrom,
+  entriesOn,
+  entryAt,
+  openWorldJournal,
+  root,
+  rowsOn,
+  unitFrom,
+} from "../support/units.ts";
 import { digestNow } from "../support/world.ts";
 
 const encoder = new TextEncoder();
@@ -110,6 +119,43 @@ Deno.test("writer refuses entries that do not follow the unit before", async () 
   assert.equal((await journal.readHead(root)).seq, 3);
 });
 
+Deno.test("writer refuses what could be written and never be read", async () => {
+  const { journal } = await openWorldJournal();
+  const { writer } = journal;
+  const refused: [Partial<Unit>, RegExp][] = [
+    [{ entries: [entryAt(1, { at: NaN })] }, /at/],
+    [{ entries: [entryAt(1), entryAt(3)] }, /number/],
+    [{ entries: [entryAt(1, { epoch: 0 })] }, /epoch/],
+    [{ stateText: "{}", stateSeq: 2 }, /state/],
+    [{ sets: [{ key: ["open", root], value: { run: () => 1 } }] }, /function/],
+  ];
+  for (const [changes, message] of refused) {
+    assert.throws(() => writer.push(unitFrom(1, 1, changes)), message);
+  }
+  const long = { key: ["question", ..."x".repeat(1_100)], value: 1 };
+  assert.throws(() => writer.push(unitFrom(1, 1, { sets: [long] })), { code: "id_too_long" });
+  assert.throws(() => writer.push(unitFrom(1, 1, { deletes: [long.key] })), { code: "id_too_long" });
+  writer.push(unitFrom(1));
+  await writer.idle();
+  assert.equal((await journal.readHead(root)).seq, 1);
+});
+
+Deno.test("writer shows blobs that are not durable yet, and since when a commit has been under way (F07)", async () => {
+  const { world, store, journal } = await openWorldJournal({ faults: (n) => n === 2 ? "hang" : undefined });
+  const { writer } = journal;
+  const blob = { digest: digestNow(encoder.encode("b")), bytes: encoder.encode("b") };
+  writer.putBlob(blob);
+  const began = world.now();
+  await world.settle();
+  await world.advance(30_000);
+  assert.equal(writer.committingSince, began);
+  assert.equal(await journal.readBlob(blob.digest), blob.bytes);
+  store.release(true);
+  await world.settle();
+  assert.deepEqual([writer.committingSince, writer.pendingBlob(blob.digest)], [undefined, undefined]);
+  assert.deepEqual(await journal.readBlob(blob.digest), blob.bytes);
+});
+
 Deno.test("writer continues a stream of an earlier epoch, whether or not its head was read before", async () => {
   const disk = new MemoryDisk();
   for (let epoch = 1; epoch <= 4; epoch++) {
@@ -156,4 +202,20 @@ Deno.test("writer that was abandoned tells nobody any more, whatever its commit 
   store.release(true);
   await world.advance(10_000);
   assert.deepEqual([told, store.commits.length], [[], 2]);
+});
+
+// K10: every unit is with the writer at once; only its flush waits, and only while nobody else does.
+Deno.test("writer lets units that nobody waits for gather, so that a quick turn costs one flush", async () => {
+  const { world, journal: { writer } } = await openWorldJournal({ lingerMs: 10 });
+  for (let seq = 1; seq <= 5; seq++) {
+    writer.push(unitFrom(seq));
+    await world.advance(1);
+  }
+  assert.equal(writer.counters.commits, 0);
+  await world.advance(10);
+  assert.deepEqual([writer.counters.commits, writer.unwritten], [1, 0]);
+  writer.push(unitFrom(6));
+  writer.urge();
+  await world.settle();
+  assert.equal(writer.counters.commits, 2, "an urged unit does not wait for time to pass");
 });

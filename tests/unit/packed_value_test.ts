@@ -8,10 +8,8 @@ import {
   JournalDamage,
   packedHeaderBytesMax,
 } from "../../src/journal/packed_value.ts";
-import { entriesFrom, entryAt, root } from "../support/units.ts";
-import { digestNow } from "../support/world.ts";
+import { digest, entriesFrom, entryAt, root } from "../support/units.ts";
 
-const digest = (bytes: Uint8Array) => Promise.resolve(digestNow(bytes));
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 

@@ -6,6 +6,7 @@ import { decodePackedValue } from "../../src/journal/packed_value.ts";
 import { MemoryDisk } from "../support/memory_store.ts";
 import {
   collect,
+  digest,
   entriesFrom,
   entriesOn,
   entryAt,
@@ -19,7 +20,6 @@ import {
 } from "../support/units.ts";
 import { digestNow } from "../support/world.ts";
 
-const digest = (bytes: Uint8Array) => Promise.resolve(digestNow(bytes));
 const encoder = new TextEncoder();
 
 Deno.test("writer keeps groups within entries, bytes and values, and never splits a unit (K1)", async () => {

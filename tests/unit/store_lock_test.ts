@@ -18,26 +18,12 @@ const holderCode = `
   await lock.release();
 `;
 
-class Holder implements AsyncDisposable {
+/** A second process that holds the lock. */
+class Holder {
   readonly process: Deno.ChildProcess;
 
-  private constructor(process: Deno.ChildProcess) {
+  constructor(process: Deno.ChildProcess) {
     this.process = process;
-  }
-
-  static async start(path: string): Promise<Holder> {
-    const script = `${path}.holder.ts`;
-    await Deno.writeTextFile(script, holderCode);
-    const process = new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--no-lock", "--no-check", script, path],
-      stdin: "piped",
-      stdout: "piped",
-    }).spawn();
-    const reader = process.stdout.getReader();
-    const { value } = await reader.read();
-    assert.equal(new TextDecoder().decode(value), "locked");
-    reader.releaseLock();
-    return new Holder(process);
   }
 
   async end(signal?: Deno.Signal): Promise<void> {
@@ -46,10 +32,21 @@ class Holder implements AsyncDisposable {
     await this.process.stdout.cancel();
     await this.process.status;
   }
+}
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.end().catch(() => {});
-  }
+async function startHolder(path: string): Promise<Holder> {
+  const script = `${path}.holder.ts`;
+  await Deno.writeTextFile(script, holderCode);
+  const process = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-lock", "--no-check", script, path],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const reader = process.stdout.getReader();
+  const { value } = await reader.read();
+  assert.equal(new TextDecoder().decode(value), "locked");
+  reader.releaseLock();
+  return new Holder(process);
 }
 
 function withPath(prove: (path: string) => Promise<void>): () => Promise<void> {
@@ -66,7 +63,7 @@ function withPath(prove: (path: string) => Promise<void>): () => Promise<void> {
 Deno.test(
   "store lock refuses a second process, naming the owner, until the owner ends",
   withPath(async (path) => {
-    const holder = await Holder.start(path);
+    const holder = await startHolder(path);
     try {
       const owner = await readStoreOwner(path);
       assert.equal(owner?.pid, holder.process.pid);
@@ -90,7 +87,7 @@ Deno.test(
 Deno.test(
   "store lock left by a killed process is free, and its owner's note counts no more",
   withPath(async (path) => {
-    const holder = await Holder.start(path);
+    const holder = await startHolder(path);
     await holder.end("SIGKILL");
     assert.ok((await Deno.readTextFile(`${path}.owner`)).includes("secret"), "the note is still there");
     assert.equal(await readStoreOwner(path), undefined);

@@ -1,0 +1,110 @@
+/** A host of a test: one session, whose turn ends when the test says so. */
+import type { Entry, RootRecord } from "../../schemas/entry.ts";
+import type { OpenQuestion } from "../../src/effects/question_ask.ts";
+import type { ActingHost, HostEvent, PromptOrder } from "../../src/host/host.ts";
+import type { TurnReport } from "../../src/runtime.ts";
+
+/** Address of the one session. */
+export const fakeRoot = "session/ses_00000000000000000000000001";
+
+/** How a turn ends unless a test says otherwise. */
+export const fakeReport: TurnReport = {
+  turn: 1,
+  outcome: "completed",
+  steps: 2,
+  text: "done",
+  failure: undefined,
+};
+
+/** An entry of the one session. */
+export function fakeEntry(seq: number, body: Entry["body"] = { seq }): Entry {
+  return { v: 1, seq, at: 1_800_000_000_000 + seq, kind: "note", type: "test", cause: seq, epoch: 1, body };
+}
+
+/** A question of the one session. */
+export function fakeQuestion(n: number): OpenQuestion {
+  return {
+    id: `${fakeRoot}#5.${n}`,
+    root: fakeRoot,
+    subject: {
+      kind: "approval",
+      invocation: `call/0.${n}`,
+      tool: "tool",
+      title: "Tool",
+      risk: "low",
+      reason: "because",
+      preview: "{}",
+      rule: "tool",
+    },
+    shown: `sha256:${"a".repeat(64)}`,
+    deadlineAtMs: Infinity,
+  };
+}
+
+/** What a test holds of its host. */
+export interface FakeHost extends ActingHost {
+  readonly prompts: PromptOrder[];
+  /** Tells the giver of the last prompt. */
+  say(event: HostEvent): void;
+  /** Ends the turn of the last prompt. */
+  end(report?: TurnReport): void;
+  fail(error: unknown): void;
+  readonly canceled: string[];
+  readonly answered: { readonly id: string; readonly decision: string }[];
+}
+
+/** Makes a host whose stream is `entries`, and whose blobs are all `blob`. */
+export function createFakeHost(
+  { entries = [], blob = new Uint8Array() }: {
+    readonly entries?: readonly Entry[];
+    readonly blob?: Uint8Array;
+  } = {},
+): FakeHost {
+  const record: RootRecord = {
+    v: 1,
+    address: fakeRoot,
+    kind: "session",
+    createdAt: 1_800_000_000_000,
+    status: "active",
+    title: "fake",
+  };
+  let current:
+    | { readonly hear: (event: HostEvent) => void; readonly turn: PromiseWithResolvers<TurnReport> }
+    | undefined;
+  const host: FakeHost = {
+    owner: undefined,
+    prompts: [],
+    canceled: [],
+    answered: [],
+    say: (event) => current?.hear(event),
+    end: (report = fakeReport) => current?.turn.resolve(report),
+    fail: (error) => current?.turn.reject(error),
+    listRoots: () => Promise.resolve([record]),
+    readHead: () => Promise.resolve({ seq: entries.length, hash: `sha256:${"0".repeat(64)}` }),
+    async *readPages(_root, fromSeq = 1) {
+      yield entries.filter((entry) => entry.seq >= fromSeq);
+    },
+    readBlob: () => Promise.resolve(blob),
+    async *follow(_root, fromSeq, signal) {
+      yield entries.filter((entry) => entry.seq >= fromSeq);
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    },
+    createSession: () => Promise.resolve(fakeRoot),
+    prompt: (order, hear) => {
+      host.prompts.push(order);
+      current = { hear, turn: Promise.withResolvers() };
+      return current.turn.promise;
+    },
+    cancel: (_session, reason) => {
+      host.canceled.push(reason);
+      return Promise.resolve();
+    },
+    listQuestions: () => Promise.resolve([fakeQuestion(0)]),
+    answer: (id, { decision }) => {
+      host.answered.push({ id, decision });
+      return Promise.resolve();
+    },
+    close: () => Promise.resolve(),
+  };
+  return host;
+}
