@@ -1,6 +1,7 @@
 /** The `troupe` command: wires arguments, environment, signals and the exit code to the command line, and nothing else. */
 import type { Cli, Interrupt } from "./src/cli/cli.ts";
-import { runCli } from "./src/cli/command.ts";
+import { runCli, tellError } from "./src/cli/command.ts";
+import { jsonLine } from "./src/cli/json_line.ts";
 import { createTerminal } from "./src/cli/terminal.ts";
 import { createSystemSeams } from "./src/system_seams.ts";
 
@@ -23,9 +24,7 @@ function createCli(): Cli {
   const seams = createSystemSeams({
     log: ({ level, event, detail }) => {
       if (level !== "warning" && level !== "error" && !isDebugging) return;
-      terminal.err.line(
-        `troupe: ${level}: ${event}${detail === undefined ? "" : ` ${JSON.stringify(detail)}`}`,
-      );
+      terminal.err.line(`troupe: ${level}: ${event}${detail === undefined ? "" : ` ${jsonLine(detail)}`}`);
     },
   });
   return { terminal, seams, env, cwd: Deno.cwd(), onInterrupt };
@@ -43,4 +42,12 @@ function onInterrupt(listener: (kind: Interrupt) => void): () => void {
   };
 }
 
-if (import.meta.main) Deno.exit(await runCli(Deno.args, createCli()));
+if (import.meta.main) {
+  const cli = createCli();
+  // A fault that nobody waited for ends like any other: as one line, with an exit code.
+  globalThis.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    Deno.exit(tellError(event.reason, cli));
+  });
+  Deno.exit(await runCli(Deno.args, cli));
+}

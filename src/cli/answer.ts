@@ -10,7 +10,8 @@ export const command = defineCommand({
   args: ["QUESTION", "DECISION"],
   about: [
     "Answers a question of the process that runs the store. QUESTION is its id, as troupe questions shows it.",
-    `DECISION is one of ${Decision.options.join(", ")}; a question takes those that it offers.`,
+    "DECISION is one of those that the question offers: allow, deny or always_allow_for_session for an approval;",
+    "run_again, mark_applied, mark_not_applied or abandon for a call that may have happened.",
     "The answer is recorded with you as its principal.",
   ],
   options: {

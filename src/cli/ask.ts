@@ -136,7 +136,7 @@ class TerminalAsker implements Asker {
     const { terminal, seams } = this.#options.cli;
     const { err } = terminal;
     const offered = offeredDecisions[question.subject.kind];
-    for (const line of describe(question)) err.line(line);
+    for (const line of describeQuestion(question)) err.line(line);
     while (!signal.aborted) {
       const choices = offered.map((decision) => `${err.style.bold(keys[decision])} ${meanings[decision]}`)
         .join(", ");
@@ -155,7 +155,7 @@ class TerminalAsker implements Asker {
 }
 
 /** The question as a card. Everything in it was bounded and masked before; what acts on a terminal is made visible. */
-export function describe({ id, subject }: OpenQuestion): readonly string[] {
+export function describeQuestion({ id, subject }: OpenQuestion): readonly string[] {
   const { kind, tool, title, risk, reason, preview, rule } = subject;
   const what = kind === "approval" ? "May this be called?" : "This call may have happened. What is true?";
   return [

@@ -34,13 +34,18 @@ export async function runCli(argv: readonly string[], cli: Cli): Promise<ExitCod
   try {
     return await dispatch(argv, cli);
   } catch (error) {
-    cli.terminal.status(undefined);
-    const { message, code, exit } = reportError(error);
-    const { err } = cli.terminal;
-    err.line(`${err.style.red("troupe:")} ${safeText(message)} [${code}]`);
-    if (cli.env("TROUPE_DEBUG") === "1" && error instanceof Error) err.line(safeText(error.stack ?? ""));
-    return exit;
+    return tellError(error, cli);
   }
+}
+
+/** Shows an error as one line on stderr, and gives its exit code. A stack only under `TROUPE_DEBUG=1`. */
+export function tellError(error: unknown, { terminal, env }: Pick<Cli, "terminal" | "env">): ExitCode {
+  terminal.status(undefined);
+  const { message, code, exit } = reportError(error);
+  const { err } = terminal;
+  err.line(`${err.style.red("troupe:")} ${safeText(message)} [${code}]`);
+  if (env("TROUPE_DEBUG") === "1" && error instanceof Error) err.line(safeText(error.stack ?? ""));
+  return exit;
 }
 
 async function dispatch(argv: readonly string[], cli: Cli): Promise<ExitCode> {

@@ -3,11 +3,10 @@ import { refuseMissing } from "../host/reader_host.ts";
 import { type Examination, examine, type Finding, type Salvage, salvage } from "../journal/doctor.ts";
 import { openKvStore } from "../journal/kv_store.ts";
 import { type Store, StoreError } from "../journal/store.ts";
-import { lockStore } from "../journal/store_lock.ts";
 import { checkReadable, readStoreFormat } from "../journal/store_format.ts";
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes } from "./exit.ts";
-import { locateStore } from "./host.ts";
+import { locateStore, lockPatiently } from "./host.ts";
 import { jsonLine } from "./json_line.ts";
 import { withProgress } from "./progress.ts";
 import { safeText } from "./terminal.ts";
@@ -29,7 +28,7 @@ export const command = defineCommand({
   run: async ({ cli, options }) => {
     const location = await locateStore(cli, options.store);
     await refuseMissing(location);
-    const lock = await lockStore(location, cli.seams.clock);
+    const lock = await lockPatiently(cli, location);
     try {
       const store = await openKvStore(location, { mustExist: true, log: cli.seams.log });
       try {
@@ -67,7 +66,7 @@ async function refuseForeign(store: Store, location: string): Promise<void> {
 }
 
 async function salvageTo(cli: Cli, source: Store, file: string): Promise<Found> {
-  const lock = await lockStore(file, cli.seams.clock);
+  const lock = await lockPatiently(cli, file);
   try {
     const target = await openKvStore(file, { log: cli.seams.log });
     try {

@@ -7,7 +7,7 @@ import type { ActingHost, Host } from "../host/host.ts";
 import { readHostSettings, storeLocation } from "../host/home.ts";
 import { openReaderHost, refuseMissing } from "../host/reader_host.ts";
 import { StoreError } from "../journal/store.ts";
-import { readStoreOwner } from "../journal/store_lock.ts";
+import { lockStore, readStoreOwner, type StoreLock } from "../journal/store_lock.ts";
 import type { Cli } from "./cli.ts";
 import { withProgress } from "./progress.ts";
 
@@ -55,26 +55,40 @@ export async function openOwnersDoor(cli: Cli, location: string): Promise<Acting
   );
 }
 
+/** Takes the lock of a store for work that nobody else can do at the same time. */
+export async function lockPatiently(cli: Cli, location: string): Promise<StoreLock> {
+  return await patiently(cli, () => lockStore(location, cli.seams.clock), () => Promise.resolve(undefined));
+}
+
 async function open<T extends Host>(
   cli: Cli,
   location: string,
   openHere: () => Promise<T>,
 ): Promise<T | ActingHost> {
-  const { clock } = cli.seams;
-  const giveUpAt = clock.now() + patienceMs;
-  return await withProgress(cli, "opening the store", async () => {
-    for (;;) {
-      try {
-        return await openHere();
-      } catch (error) {
-        if (!(error instanceof StoreError) || error.code !== "store_in_use") throw error;
-        const remote = await knock(cli, location);
-        if (remote !== undefined) return remote;
-        if (clock.now() >= giveUpAt) throw error;
-      }
-      await clock.sleepUntil(clock.now() + pauseMs);
+  return await withProgress(
+    cli,
+    "opening the store",
+    () => patiently<T | ActingHost>(cli, openHere, () => knock(cli, location)),
+  );
+}
+
+/** Tries until the store is free, somebody else serves us, or patience ends. */
+async function patiently<T>(
+  { seams: { clock } }: Cli,
+  openHere: () => Promise<T>,
+  openElsewhere: () => Promise<T | undefined>,
+): Promise<T> {
+  for (const giveUpAt = clock.now() + patienceMs;;) {
+    try {
+      return await openHere();
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.code !== "store_in_use") throw error;
+      const elsewhere = await openElsewhere();
+      if (elsewhere !== undefined) return elsewhere;
+      if (clock.now() >= giveUpAt) throw error;
     }
-  });
+    await clock.sleepUntil(clock.now() + pauseMs);
+  }
 }
 
 /** The host behind the door of a store's owner; undefined if nobody answers there. */

@@ -10,7 +10,7 @@ import type { Seat } from "./seat.ts";
 import type { TurnView } from "./transcript.ts";
 
 const statusEveryMs = 250;
-/** Owners that may end under one turn before it is given up. */
+/** Times that one turn is taken up: owners may end under it. */
 const triesMax = 5;
 
 /** What is played. */
@@ -39,7 +39,9 @@ export async function playTurn(cli: Cli, seat: Seat, turn: TurnToPlay): Promise<
       view.end(report);
       return report;
     } catch (error) {
-      if (reportError(error).code !== "door_closed" || tries === triesMax) throw error;
+      const { code } = reportError(error);
+      if (tries === triesMax || (code !== "door_closed" && code !== "events_lost")) throw error;
+      if (code === "events_lost") continue; // We were too slow: begin again behind what was shown.
       view.note("The process that held the store has ended: opening it here");
       await seat.reopen();
     }

@@ -1,6 +1,6 @@
 /** `troupe questions`. */
 import { offeredDecisions } from "../../schemas/question.ts";
-import { describe } from "./ask.ts";
+import { describeQuestion } from "./ask.ts";
 import { defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes } from "./exit.ts";
 import { locateStore, openOwnersDoor } from "./host.ts";
@@ -28,7 +28,7 @@ export const command = defineCommand({
           out.line(jsonLine({ ...question, decisions }));
           continue;
         }
-        for (const line of describe(question).slice(1)) out.line(line);
+        for (const line of describeQuestion(question).slice(1)) out.line(line);
         out.line(`  decisions  ${decisions.join(", ")}`);
         if (Number.isFinite(question.deadlineAtMs)) {
           out.line(`  until      ${timeText(question.deadlineAtMs)}`);

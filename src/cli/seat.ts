@@ -41,8 +41,9 @@ export async function withSeat<T>(
   }
 }
 
-async function close({ seams: { clock } }: Cli, host: ActingHost, hurry: boolean): Promise<void> {
-  if (!hurry) return await host.close();
+async function close({ terminal, seams: { clock } }: Cli, host: ActingHost, hurry: boolean): Promise<void> {
+  const onWait = () => terminal.err.line("Waiting for turns that other processes gave (Ctrl-C leaves them)");
+  if (!hurry) return await host.close({ onWait });
   const stop = new AbortController();
   const late = clock.sleepUntil(clock.now() + hurryMs, stop.signal);
   await Promise.race([host.close({ hurry }).catch(() => {}), late]);

@@ -12,6 +12,8 @@ import { isSameToken } from "./token.ts";
 /** Until the token was shown, a line is this long at most and must come within this time. */
 const stranger = { lineBytesMax: 4_096, durationMs: 5_000 } as const;
 const requestsAtOnceMax = 32;
+/** Longest wait for answers that are being ended. */
+const lastWordsMs = 500;
 const readBytes = 65_536;
 
 /** What a connection needs of its door. */
@@ -28,6 +30,7 @@ export interface ConnectionOptions {
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #running = new Map<number, AbortController>();
+  readonly #answering = new Set<Promise<void>>();
   readonly #known = new AbortController();
   #writing: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -58,6 +61,16 @@ export class Connection {
       await this.#writing.catch(() => {});
       this.close();
     }
+  }
+
+  /** Ends everything that is being answered, and waits a moment until it has said its last words. */
+  async finish(): Promise<void> {
+    const { clock } = this.#options.seams;
+    for (const abort of this.#running.values()) abort.abort();
+    const stop = new AbortController();
+    const late = clock.sleepUntil(clock.now() + lastWordsMs, stop.signal);
+    await Promise.race([Promise.all(this.#answering), late]);
+    stop.abort();
   }
 
   /** Ends the connection and everything that is being answered on it. */
@@ -99,7 +112,9 @@ export class Connection {
       );
       return;
     }
-    this.#answer(request.data);
+    const answering = this.#answer(request.data);
+    this.#answering.add(answering);
+    answering.finally(() => this.#answering.delete(answering));
   }
 
   async #answer({ id, method, params }: DoorRequest): Promise<void> {

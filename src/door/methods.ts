@@ -1,8 +1,9 @@
 /** What the owner does for each method: what its own commands would do. */
 import type { Entry } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
+import { localOperator } from "../../schemas/principal.ts";
 import type { ActingHost, HostEvent } from "../host/host.ts";
-import { EventQueue } from "../host/event_queue.ts";
+import { EventQueue, EventsLostError } from "../host/event_queue.ts";
 import {
   type DoorEnd,
   type DoorItem,
@@ -46,7 +47,8 @@ export const methods: { readonly [M in DoorMethod]: Method<M> } = {
     const pages = follow ? host.follow(root, from, signal) : host.readPages(root, from);
     let left = max;
     for await (const page of pages) {
-      if (signal.aborted) break;
+      // A stream that is followed ends by itself, with what it has heard until now.
+      if (signal.aborted && !follow) break;
       for (const piece of piecesOf(page.slice(0, left))) await send(piece);
       left -= page.length;
       if (left <= 0) break;
@@ -72,7 +74,7 @@ export const methods: { readonly [M in DoorMethod]: Method<M> } = {
   },
   answer: async ({ host, params }) => {
     const { question, ...answer } = params;
-    await host.answer(question, answer);
+    await host.answer(question, { ...answer, by: localOperator });
     return null;
   },
   stop: ({ params, stop }) => {
@@ -102,9 +104,11 @@ async function givePrompt({ host, params, send, signal }: MethodCall<"prompt">):
   const { from, ...order } = params;
   const queue = new EventQueue<HostEvent>(limits.watchEventsBufferedMax);
   const sent = (async () => {
-    for await (const event of queue) {
-      if (signal.aborted) return;
-      for (const piece of eventPieces(event)) await send(piece);
+    const events = queue.take();
+    for (let event = await events.next();; event = await events.next()) {
+      if (signal.aborted || event.value === "closed") return;
+      if (event.done) throw new EventsLostError("Cannot keep up: too many events were waiting; ask again");
+      for (const piece of eventPieces(event.value)) await send(piece);
     }
   })();
   const report = host.prompt({ ...order, fromSeq: from, gone: signal }, (event) => queue.push(event));

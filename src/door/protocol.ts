@@ -7,7 +7,6 @@ import { Digest, IntentId, RootAddress } from "../../schemas/ids.ts";
 import { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { TurnOutcome } from "../../schemas/message.ts";
-import { Principal } from "../../schemas/principal.ts";
 import { Decision, QuestionSubject } from "../../schemas/question.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import { SessionHome } from "../host/session_home.ts";
@@ -110,11 +109,11 @@ export const doorMethods = {
     end: none,
   },
   questions: { params: nothing, item: z.array(DoorQuestion), end: none },
+  /** Given in the name of the operator, whose token it was given with. */
   answer: {
     params: z.strictObject({
       question: z.string().max(200),
       decision: Decision,
-      by: Principal,
       shown: Digest,
       note: z.string().max(1_000).optional(),
     }),

@@ -3,7 +3,7 @@ import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
-import { EventQueue } from "../host/event_queue.ts";
+import { EventQueue, EventsLostError } from "../host/event_queue.ts";
 import type { ActingHost, HostEvent } from "../host/host.ts";
 import type { TurnReport } from "../runtime.ts";
 import type { DoorClient } from "./client.ts";
@@ -49,8 +49,8 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
       await client.call("questions", {}, { onItem: (piece) => questions.push(...piece.map(readQuestion)) });
       return questions;
     },
-    answer: async (question, { note, ...answer }) => {
-      await client.call("answer", { question, ...answer, ...(note === undefined ? {} : { note }) });
+    answer: async (question, { decision, shown, note }) => {
+      await client.call("answer", { question, decision, shown, ...(note === undefined ? {} : { note }) });
     },
     close: () => client.close(),
   };
@@ -81,7 +81,9 @@ async function* followOn(
   const params = { root, from, follow: true };
   const ended = client.call("entries", params, { onItem: (piece) => queue.push(piece), signal });
   ended.then(() => queue.close(), () => queue.close());
-  yield* queue;
+  if (await (yield* queue.take()) === "lost") {
+    throw new EventsLostError("Cannot keep up: too many entries were waiting; follow again");
+  }
   await ended;
 }
 

@@ -10,10 +10,15 @@ import { createToken } from "./token.ts";
 export interface Door {
   readonly port: number;
   readonly token: string;
+  /** True while a client waits for the end of a turn. */
+  readonly isBusy: boolean;
   /** Resolves once no client waits for the end of a turn. */
   idle(): Promise<void>;
-  /** Closes the door and every connection. */
-  close(): Promise<void>;
+  /**
+   * Closes the door and every connection. Whoever follows something first gets what was said until now, unless it is
+   * closed in a hurry.
+   */
+  close(options?: { readonly hurry?: boolean }): Promise<void>;
 }
 
 /** Options of {@linkcode openDoor}. */
@@ -54,14 +59,19 @@ class OpenDoor implements Door {
     this.#accepting = this.#accept();
   }
 
+  get isBusy(): boolean {
+    return this.#prompts > 0;
+  }
+
   idle(): Promise<void> {
-    if (this.#prompts === 0) return Promise.resolve();
+    if (!this.isBusy) return Promise.resolve();
     return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
-  async close(): Promise<void> {
+  async close({ hurry = false }: { readonly hurry?: boolean } = {}): Promise<void> {
     if (!this.#isClosed) this.#listener.close();
     this.#isClosed = true;
+    if (!hurry) await Promise.all([...this.#connections].map((connection) => connection.finish()));
     for (const connection of this.#connections) connection.close();
     await this.#accepting;
     await Promise.all(this.#serving);
@@ -107,7 +117,7 @@ class OpenDoor implements Door {
 
   #count(change: 1 | -1): void {
     this.#prompts += change;
-    if (this.#prompts > 0) return;
+    if (this.isBusy) return;
     for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 }

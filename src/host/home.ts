@@ -1,5 +1,6 @@
 /** The host's own places: its configuration and its default store. A project folder decides neither. */
 import { HostConfig } from "../../schemas/config.ts";
+import { StoreError } from "../journal/store.ts";
 import { ConfigError, readConfigFile } from "../config_file.ts";
 
 /** Reads variables of the environment. */
@@ -33,6 +34,16 @@ export async function readHostSettings(env: Env): Promise<HostSettings> {
 
 /** Where the store is: what was asked for, `$TROUPE_STORE`, the configuration, or the user's data folder. */
 export function storeLocation(asked: string | undefined, env: Env, settings: HostSettings): string {
+  const location = chooseStore(asked, env, settings);
+  // A lock is a file beside the store; what has no place on a disk has none.
+  if (location !== ":memory:" && !/^https?:/.test(location)) return location;
+  throw new StoreError(
+    "store_unusable",
+    `Cannot use "${location}" as store: this release keeps sessions in a file`,
+  );
+}
+
+function chooseStore(asked: string | undefined, env: Env, settings: HostSettings): string {
   const given = asked ?? env("TROUPE_STORE");
   if (given !== undefined) return given;
   const configured = settings.config.store;

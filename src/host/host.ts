@@ -17,6 +17,13 @@ export interface Records {
   readBlob(digest: string): Promise<Uint8Array>;
 }
 
+/** How a host is closed. */
+export interface CloseOptions {
+  readonly hurry?: boolean;
+  /** Told once if somebody must be waited for. */
+  readonly onWait?: () => void;
+}
+
 /** A store that can be read. */
 export interface Host extends Records {
   /** The process that holds the store, if it is another one. */
@@ -24,7 +31,7 @@ export interface Host extends Records {
   /** Entries from `fromSeq` on, and new ones as they come. Ends when `signal` aborts, at once if nobody writes. */
   follow(root: RootAddress, fromSeq: number, signal: AbortSignal): AsyncIterable<readonly Entry[]>;
   /** Lets go of the store. An owner first waits for prompts that came by its door, unless it is in a hurry. */
-  close(options?: { readonly hurry?: boolean }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 /** A session to be made. Tools and policy are the owner's. */

@@ -6,7 +6,7 @@ import { KernelError } from "../kernel/kernel.ts";
 import type { Runtime, TurnReport } from "../runtime.ts";
 import { builtinSources } from "../tools/builtin.ts";
 import type { Answerers } from "./answerers.ts";
-import type { ActingHost, HostEvent, PromptOrder, SessionOrder } from "./host.ts";
+import type { ActingHost, CloseOptions, HostEvent, PromptOrder, SessionOrder } from "./host.ts";
 import { writeHome } from "./session_home.ts";
 import { watchRoot } from "./watch_root.ts";
 
@@ -16,7 +16,7 @@ export interface LocalHostParts {
   readonly config: HostConfig;
   readonly answerers: Answerers;
   /** Lets go of everything, in reverse order of opening. */
-  readonly release: (options: { readonly hurry: boolean }) => Promise<void>;
+  readonly release: (options: CloseOptions) => Promise<void>;
 }
 
 /** Makes the host of a process that owns its store. */
@@ -44,7 +44,7 @@ export function createLocalHost({ runtime, config, answerers, release }: LocalHo
       questions.answer(id, answer);
       return Promise.resolve();
     },
-    close: ({ hurry = false } = {}) => release({ hurry }),
+    close: (options = {}) => release(options),
   };
 }
 

@@ -60,10 +60,11 @@ async function openWithDoor({ lock, runtime, answerers, config, seams }: Opened)
     runtime,
     config,
     answerers,
-    release: async ({ hurry }) => {
+    release: async ({ hurry = false, onWait }) => {
       for (const door of doors) {
+        if (!hurry && door.isBusy) onWait?.();
         if (!hurry) await door.idle();
-        await door.close();
+        await door.close({ hurry });
       }
       await runtime.stop();
       await lock.release();

@@ -43,9 +43,8 @@ export async function openReaderHost(location: string, seams: Seams): Promise<Ho
   }
 }
 
-/** Refuses a local store that does not exist. */
+/** Refuses a store that does not exist. */
 export async function refuseMissing(location: string): Promise<void> {
-  if (location === ":memory:" || /^https?:\/\//.test(location)) return;
   try {
     await Deno.stat(location);
   } catch (error) {

@@ -1,5 +1,4 @@
 /** What one root did and does: its entries without a gap, and in between what is provisional. */
-import type { Entry } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { Runtime } from "../runtime.ts";
@@ -14,39 +13,39 @@ export interface Watch {
   readonly signal: AbortSignal;
 }
 
-/** Watches a root from the entry `fromSeq` on until `signal` aborts; then gives out what it has heard, and ends. */
+/**
+ * Watches a root from the entry `fromSeq` on until `signal` aborts; then gives out what it has heard, and ends. A
+ * listener that was too slow misses what is provisional, never an entry.
+ */
 export async function* watchRoot(
   runtime: Pick<Runtime, "watch" | "journal" | "questions">,
   root: RootAddress,
-  { fromSeq, questions, signal }: Watch,
+  watch: Watch,
 ): AsyncIterable<HostEvent> {
+  const { signal } = watch;
   const queue = new EventQueue<HostEvent>(limits.watchEventsBufferedMax);
   // Watch first, read second: what becomes durable in between is then seen twice rather than never.
-  const stops = [runtime.watch((event) => {
-    if (event.root === root) queue.push(event);
-  })];
-  if (questions) {
-    stops.push(runtime.questions.listen((question) => {
-      if (question.root === root) queue.push({ type: "question", question });
-    }));
-  }
+  const stops = listen(runtime, root, { watch, queue });
   const close = () => queue.close();
   signal.addEventListener("abort", close, { once: true });
   if (signal.aborted) queue.close();
-  let next = fromSeq;
+  let next = watch.fromSeq;
   try {
-    for await (const entries of runtime.journal.readPages(root, fromSeq)) {
-      yield { type: "entries", root, entries };
-      next = (entries.at(-1)?.seq ?? next - 1) + 1;
-    }
-    for await (const event of queue) {
-      if (event.type !== "entries") {
-        yield event;
-        continue;
+    for (let ended: "closed" | "lost" = "lost"; ended === "lost";) {
+      for await (const entries of runtime.journal.readPages(root, next)) {
+        yield { type: "entries", root, entries };
+        next = (entries.at(-1)?.seq ?? next - 1) + 1;
       }
-      const fresh = freshOf(event.entries, next);
-      next += fresh.length;
-      if (fresh.length > 0) yield { ...event, entries: fresh };
+      const events = queue.take();
+      for (let event = await events.next();; event = await events.next()) {
+        if (event.done) {
+          ended = event.value;
+          break;
+        }
+        const fresh = freshOf(event.value, next);
+        if (fresh?.type === "entries") next += fresh.entries.length;
+        if (fresh !== undefined) yield fresh;
+      }
     }
   } finally {
     for (const stop of stops) stop();
@@ -54,7 +53,27 @@ export async function* watchRoot(
   }
 }
 
-function freshOf(entries: readonly Entry[], next: number): readonly Entry[] {
-  const first = entries[0]?.seq ?? next;
-  return first >= next ? entries : entries.slice(next - first);
+function listen(
+  runtime: Pick<Runtime, "watch" | "questions">,
+  root: RootAddress,
+  { watch, queue }: { readonly watch: Watch; readonly queue: EventQueue<HostEvent> },
+): readonly (() => void)[] {
+  const stop = runtime.watch((event) => {
+    if (event.root === root) queue.push(event);
+  });
+  if (!watch.questions) return [stop];
+  return [
+    stop,
+    runtime.questions.listen((question) => {
+      if (question.root === root) queue.push({ type: "question", question });
+    }),
+  ];
+}
+
+/** The event without the entries that were given out before; undefined if nothing is left. */
+function freshOf(event: HostEvent, next: number): HostEvent | undefined {
+  if (event.type !== "entries") return event;
+  const first = event.entries[0]?.seq ?? next;
+  const entries = first >= next ? event.entries : event.entries.slice(next - first);
+  return entries.length === 0 ? undefined : { ...event, entries };
 }

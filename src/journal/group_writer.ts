@@ -82,6 +82,8 @@ class Writer implements GroupWriter {
   readonly #pendingBlobs = new Map<string, Uint8Array>();
   readonly #queue: QueueItem[] = [];
   readonly #stop = new AbortController();
+  /** Ends the wait for company once nobody will come any more. */
+  readonly #hurry = new AbortController();
   #waiting: { readonly resolve: () => void; readonly reject: (error: StoreError) => void }[] = [];
   #running = false;
   #lingers = false;
@@ -144,11 +146,13 @@ class Writer implements GroupWriter {
 
   close(): Promise<void> {
     this.#closed = true;
+    this.#hurry.abort();
     return this.idle();
   }
 
   abandon(): void {
     this.#closed = true;
+    this.#hurry.abort();
     this.#stop.abort();
     this.#queue.length = 0;
   }
@@ -168,7 +172,7 @@ class Writer implements GroupWriter {
       this.#start();
     };
     if (lingerMs === 0) clock.defer(begin);
-    else clock.sleepUntil(clock.now() + lingerMs, this.#stop.signal).then(begin);
+    else clock.sleepUntil(clock.now() + lingerMs, this.#hurry.signal).then(begin);
   }
 
   #start(): void {

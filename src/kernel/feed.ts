@@ -120,10 +120,10 @@ function diverged(
 }
 
 /** A note `attempt` raises the count of its intent, so that a crash loop cannot buy new attempts (K7). */
-function noteAttempt(root: LiveRoot, entry: Entry): void {
-  if (entry.type !== "attempt") return;
+export function noteAttempt(root: LiveRoot, entry: Entry): void {
+  if (entry.kind !== "note" || entry.type !== "attempt") return;
   const { id, attempt } = entry.body as { readonly id: IntentId; readonly attempt: number };
-  root.attempts.set(id, attempt);
+  if (root.ports.has(id)) root.attempts.set(id, attempt);
 }
 
 /** Restores a root from a checkpoint entry: truth, not cache (K21). */

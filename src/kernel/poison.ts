@@ -111,8 +111,11 @@ function refuseBirth(kernel: Kernel, root: LiveRoot, why: Failure): void {
   kernel.births.delete(root.address);
 }
 
-/** Takes a root out of service until an operator looks at it. Nothing is performed for it, nothing appended (K20). */
-export function quarantine(kernel: Kernel, address: RootAddress, reason: string): void {
+/**
+ * Takes a root out of service until an operator looks at it. Nothing is performed for it, nothing appended (K20). With
+ * `isLasting` false only this runtime keeps away from it, and the next one tries again.
+ */
+export function quarantine(kernel: Kernel, address: RootAddress, reason: string, isLasting = true): void {
   const root = kernel.roots.get(address);
   kernel.roots.delete(address);
   if (root !== undefined) {
@@ -125,9 +128,11 @@ export function quarantine(kernel: Kernel, address: RootAddress, reason: string)
   const quarantined = { ...record, status: "quarantined" as const, reason: reason.slice(0, 2_000) };
   kernel.records.set(address, quarantined);
   refuseWaiting(kernel, address);
-  const unit = { root: address, entries: [], record: quarantined, sets: [], deletes: [] };
-  kernel.journal.writer.push(unit, () => schedule(kernel));
-  kernel.journal.writer.urge();
+  if (isLasting) {
+    const unit = { root: address, entries: [], record: quarantined, sets: [], deletes: [] };
+    kernel.journal.writer.push(unit, () => schedule(kernel));
+    kernel.journal.writer.urge();
+  }
   kernel.seams.log({ level: "error", event: "root_quarantined", detail: { root: address, reason } });
   tell(kernel, { type: "quarantined", root: address, reason });
 }

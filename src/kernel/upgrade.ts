@@ -1,9 +1,22 @@
 /** Moves a root to this release's code: only at rest, and with a checkpoint that later replays start from (K21). */
-import { StoreError } from "../journal/store.ts";
 import type { Kernel } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
 import { writeNote } from "./note.ts";
 import type { Json } from "../../schemas/json.ts";
+
+/**
+ * A root that other code left in the middle of something. Only the release that wrote it can bring it to rest, so
+ * nothing about this lasts: that release must find the root as it was.
+ */
+export class OtherCodeError extends Error {
+  constructor(address: string, code: string, what: string) {
+    super(
+      `"${address}" was left by other code (${code.slice(0, 19)}) ${what}: ` +
+        "start the release that wrote it once, so that it can come to rest",
+    );
+    this.name = "OtherCodeError";
+  }
+}
 
 /**
  * Writes the checkpoint by which a root goes on under this code. Throws if an effect that could hurt is open: such a
@@ -12,13 +25,7 @@ import type { Json } from "../../schemas/json.ts";
 export function moveToThisCode(kernel: Kernel, root: LiveRoot, from: string): void {
   const harmful = [...root.ports.values()].find((port) => port.request.effect !== "idempotent");
   if (harmful !== undefined) {
-    throw new StoreError(
-      "journal_corrupt",
-      `"${root.address}" was left by other code (${
-        from.slice(0, 19)
-      }) while ${harmful.request.port} ${harmful.id} ` +
-        "was open: start the release that wrote it once, so that it can settle",
-    );
+    throw new OtherCodeError(root.address, from, `while ${harmful.request.port} ${harmful.id} was open`);
   }
   const body = {
     machine: root.kind,

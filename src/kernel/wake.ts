@@ -2,13 +2,14 @@
 import type { CheckpointBody, CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import { StoreError } from "../journal/store.ts";
-import { CrankReader, type Divergence, feed, feedCheckpoint } from "./feed.ts";
+import { CrankReader, type Divergence, feed, feedCheckpoint, noteAttempt } from "./feed.ts";
 import type { Kernel } from "./kernel.ts";
 import { LiveRoot } from "./live_root.ts";
 import { quarantine } from "./poison.ts";
-import { makeReady } from "./route.ts";
+import { schedule } from "./pump.ts";
+import { claimOf, makeReady } from "./route.ts";
 import { takeOver } from "./take_over.ts";
-import { moveToThisCode } from "./upgrade.ts";
+import { moveToThisCode, OtherCodeError } from "./upgrade.ts";
 
 /** Wakes a root unless it is being woken. Its mail waits in `parked`. */
 export function wake(kernel: Kernel, address: RootAddress): void {
@@ -39,7 +40,8 @@ function settleIn(kernel: Kernel, root: LiveRoot): void {
 function failToWake(kernel: Kernel, address: RootAddress, error: unknown): void {
   if (kernel.stopped !== undefined) return;
   const reason = error instanceof Error ? error.message : String(error);
-  quarantine(kernel, address, reason);
+  // What the stream itself says lasts; what a store that cannot be read or other code says may be over tomorrow.
+  quarantine(kernel, address, reason, error instanceof StoreError && error.code === "journal_corrupt");
 }
 
 /** Brings a root to where its stream ends. Undefined if there is no such root, or it is quarantined. */
@@ -59,16 +61,20 @@ export async function bringUp(kernel: Kernel, address: RootAddress): Promise<Liv
   return root;
 }
 
+/** Mail that nobody takes. That of a root out of service stays in the store; that to nobody at all is forgotten. */
 function dropMail(kernel: Kernel, address: RootAddress): void {
-  const lost = kernel.parked.get(address)?.length ?? 0;
+  const lost = kernel.parked.get(address) ?? [];
   kernel.parked.delete(address);
-  if (lost > 0) {
-    kernel.seams.log({
-      level: "warning",
-      event: "mail_undeliverable",
-      detail: { root: address, messages: lost },
-    });
-  }
+  if (lost.length === 0) return;
+  const detail = { root: address, messages: lost.length };
+  kernel.seams.log({ level: "warning", event: "mail_undeliverable", detail });
+  if (kernel.records.has(address)) return;
+  // No start may find these rows again: they would be brought, and dropped, for ever (K19).
+  const letters = lost.flatMap((mail) => mail.kind === "input" && mail.inbox !== undefined ? [mail.inbox] : []);
+  kernel.journal.writer.push({ root: address, entries: [], sets: [], deletes: letters }, () => {
+    for (const key of letters) kernel.claimed.delete(claimOf(key));
+    schedule(kernel);
+  });
 }
 
 interface Loaded {
@@ -81,14 +87,16 @@ interface Loaded {
 async function load(kernel: Kernel, fresh: () => LiveRoot): Promise<Loaded> {
   const { address } = fresh();
   const snapshot = await kernel.journal.readSnapshot(address);
-  if (snapshot !== undefined) {
+  const tail = snapshot === undefined ? [] : await entriesOf(kernel, address, snapshot.seq + 1);
+  // A checkpoint behind a snapshot is truth, not cache, and says under which code the root goes on (K21).
+  if (snapshot !== undefined && !tail.some((entry) => entry.kind === "checkpoint")) {
     const root = fresh();
     await loadCatalogs(kernel, snapshot.text);
     const record = root.restore(JSON.parse(snapshot.text));
     root.seq = snapshot.seq;
     for (const [id, attempt] of Object.entries(snapshot.attempts ?? {})) root.attempts.set(id, attempt);
     if (record.fault === undefined && hasShape(root, snapshot)) {
-      await feedTail(kernel, root, snapshot.seq + 1);
+      await feedEntries(kernel, { root, code: snapshot.code }, tail);
       return { root, code: snapshot.code };
     }
     kernel.seams.log({
@@ -110,17 +118,17 @@ function hasShape(
 }
 
 async function loadFromStream(kernel: Kernel, root: LiveRoot): Promise<Loaded> {
-  const entries: Entry[] = [];
-  for await (const page of kernel.journal.readPages(root.address)) entries.push(...page);
+  const entries = await entriesOf(kernel, root.address);
   const last = entries.findLastIndex((entry) => entry.kind === "checkpoint");
   const checkpoint = entries[last];
   const start = checkpoint === undefined ? entries : entries.slice(last + 1);
   const code = codeOf(checkpoint ?? entries[0]);
   if (checkpoint !== undefined) {
     await loadCatalogs(kernel, JSON.stringify(checkpoint.body));
-    refuse(root, feedCheckpoint(root, checkpoint));
+    refuse(kernel, { root, code }, feedCheckpoint(root, checkpoint));
+    for (const entry of entries.slice(0, last)) noteAttempt(root, entry);
   }
-  await feedEntries(kernel, root, start);
+  await feedEntries(kernel, { root, code }, start);
   return { root, code };
 }
 
@@ -128,21 +136,22 @@ function codeOf(entry: Entry | undefined): string {
   return (entry?.body as unknown as CreatedBody | CheckpointBody | undefined)?.code ?? "";
 }
 
-async function feedTail(kernel: Kernel, root: LiveRoot, fromSeq: number): Promise<void> {
+async function entriesOf(kernel: Kernel, address: RootAddress, fromSeq?: number): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
-  for await (const page of kernel.journal.readPages(root.address, fromSeq)) entries.push(...page);
-  await feedEntries(kernel, root, entries);
+  for await (const page of kernel.journal.readPages(address, fromSeq)) entries.push(...page);
+  return entries;
 }
 
-async function feedEntries(kernel: Kernel, root: LiveRoot, entries: readonly Entry[]): Promise<void> {
+async function feedEntries(kernel: Kernel, loaded: Loaded, entries: readonly Entry[]): Promise<void> {
+  const { root } = loaded;
   const cranks = new CrankReader();
   for (const entry of entries) {
     await loadCatalogIn(kernel, entry);
     const crank = cranks.take(entry);
-    if (crank !== undefined) refuse(root, feed(root, crank));
+    if (crank !== undefined) refuse(kernel, loaded, feed(root, crank));
   }
   const last = cranks.rest();
-  if (last !== undefined) refuse(root, feed(root, last));
+  if (last !== undefined) refuse(kernel, loaded, feed(root, last));
   const head = await kernel.journal.readHead(root.address);
   if (head.seq !== root.seq) {
     throw new StoreError(
@@ -153,8 +162,9 @@ async function feedEntries(kernel: Kernel, root: LiveRoot, entries: readonly Ent
 }
 
 /** Any divergence in recovery quarantines the root: nothing is performed, nothing appended (K20). */
-function refuse(root: LiveRoot, divergence: Divergence | undefined): void {
+function refuse(kernel: Kernel, { root, code }: Loaded, divergence: Divergence | undefined): void {
   if (divergence === undefined) return;
+  if (code !== kernel.code) throw new OtherCodeError(root.address, code, `before entry ${divergence.seq}`);
   const { seq, what, expected, got } = divergence;
   throw new StoreError(
     "journal_corrupt",

@@ -1,19 +1,16 @@
 /** How much one turn allocates: the growth of the heap while no garbage is collected. */
-import type { AllocationAnswer } from "./protocol.ts";
+import type { AllocationAnswer, AllocationRequest } from "./protocol.ts";
 import { median } from "./statistics.ts";
 
 /** Flags of a child that measures: a young generation large enough that no collection comes within the window. */
 export const allocationFlags = ["--expose-gc", "--min-semi-space-size=512", "--max-semi-space-size=512"];
 
-/** Turns before the window: what is compiled and cached once is then there. */
-const warmUpTurns = 30;
-
 /** Runs turns one after another and looks at the heap before and after each. */
 export async function measureAllocation(
   turn: () => Promise<unknown>,
-  turns: number,
+  { turns, warmUps }: Pick<AllocationRequest, "turns" | "warmUps">,
 ): Promise<AllocationAnswer> {
-  for (let index = 0; index < warmUpTurns; index++) await turn();
+  for (let index = 0; index < warmUps; index++) await turn();
   const collect = (globalThis as { readonly gc?: () => void }).gc;
   if (collect === undefined) throw new Error("Cannot measure allocation without --expose-gc");
   collect();

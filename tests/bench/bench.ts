@@ -1,7 +1,7 @@
 /** `deno task bench`: speed and sizes of governed turns, beside the same job done by others. */
 import { allocationFlags } from "./allocation.ts";
 import { Child } from "./child.ts";
-import { helpText, type Options, parseOptions, type Section } from "./options.ts";
+import { helpText, type Options, parseOptions } from "./options.ts";
 import { progress } from "./progress.ts";
 import * as report from "./report.ts";
 import { createRandom } from "./statistics.ts";
@@ -56,7 +56,7 @@ async function measureTurns(options: Options, figures: Figures): Promise<void> {
       runners: { ours, memory, peers },
       cases: casesOf(options.isQuick),
       rounds: options.rounds ?? (options.isQuick ? 3 : 15),
-      warmUps: options.isQuick ? 2 : 4,
+      warmUps: options.isQuick ? 1 : 4,
       random: createRandom(options.seed),
     });
     figures["turns"] = found;
@@ -71,13 +71,18 @@ async function measureAllocations(options: Options, figures: Figures): Promise<v
   const peers = await startPeers(options, allocationFlags);
   await withChildren([ours, ...peers], async () => {
     const found: report.AllocationFigures[] = [];
-    const cases = casesOf(options.isQuick).filter(({ effect }) => effect === "idempotent");
+    const cases = options.isQuick
+      ? [tenTogether]
+      : casesOf(false).filter(({ effect }) => effect === "idempotent");
     for (const asked of cases) {
       progress("counting what is allocated");
       const turns = Math.ceil((options.isQuick ? 10 : 30) / Math.max(1, asked.calls / 20));
       const runners = [];
       for (const child of [ours, ...peers]) {
-        runners.push({ name: child.name, ...await child.ask({ do: "allocation", asked, turns }) });
+        runners.push({
+          name: child.name,
+          ...await child.ask({ do: "allocation", asked, turns, warmUps: 30 }),
+        });
       }
       found.push({ asked, runners });
     }
@@ -87,50 +92,44 @@ async function measureAllocations(options: Options, figures: Figures): Promise<v
   });
 }
 
-async function measureSession({ isQuick }: Options, figures: Figures): Promise<void> {
+async function measureSession({ isQuick }: Options, figures: Figures, child: Child): Promise<void> {
+  const turns = isQuick ? 150 : 1_000;
+  progress(`running ${turns} turns in one session`);
+  const found = await child.ask({ do: "session", asked: oneCall, turns, warmUps: isQuick ? 30 : 100 });
+  figures["session"] = found;
+  say(report.sessionText(oneCall, found));
+}
+
+async function measureReplay({ isQuick }: Options, figures: Figures, child: Child): Promise<void> {
+  progress("recording a session and replaying it");
+  const [turns, repeats] = isQuick ? [40, 5] : [400, 15];
+  const found = await child.ask({ do: "replay", asked: tenTogether, turns, repeats });
+  figures["replay"] = found;
+  say(report.replayText(found));
+}
+
+async function measureSplit({ isQuick }: Options, figures: Figures, child: Child): Promise<void> {
+  progress("profiling turns");
+  const [turns, warmUps] = isQuick ? [100, 30] : [600, 150];
+  const found = await child.ask({ do: "split", asked: tenTogether, turns, warmUps });
+  figures["split"] = found;
+  say(report.splitText(tenTogether, found));
+}
+
+/** The parts that one child of ours does alone, one after another. */
+const lonely = { session: measureSession, replay: measureReplay, split: measureSplit } as const;
+
+async function measureAlone(options: Options, figures: Figures): Promise<void> {
+  const wanted = options.only.filter((section) => section in lonely) as (keyof typeof lonely)[];
+  if (wanted.length === 0) return;
   const child = await startOurs("ours", "file", ["--expose-gc"]);
   await withChildren([child], async () => {
-    const turns = isQuick ? 200 : 1_000;
-    progress(`running ${turns} turns in one session`);
-    const found = await child.ask({ do: "session", asked: oneCall, turns });
-    progress("");
-    figures["session"] = found;
-    say(report.sessionText(oneCall, found));
+    for (const section of wanted) await lonely[section](options, figures, child);
   });
 }
-
-async function measureReplay({ isQuick }: Options, figures: Figures): Promise<void> {
-  const child = await startOurs("ours", "file");
-  await withChildren([child], async () => {
-    progress("recording a session and replaying it");
-    const [turns, repeats] = isQuick ? [60, 3] : [400, 9];
-    const found = await child.ask({ do: "replay", asked: tenTogether, turns, repeats });
-    progress("");
-    figures["replay"] = found;
-    say(report.replayText(found));
-  });
-}
-
-async function measureSplit({ isQuick }: Options, figures: Figures): Promise<void> {
-  const child = await startOurs("ours", "file");
-  await withChildren([child], async () => {
-    progress("profiling turns");
-    const found = await child.ask({ do: "split", asked: tenTogether, turns: isQuick ? 100 : 600 });
-    progress("");
-    figures["split"] = found;
-    say(report.splitText(tenTogether, found));
-  });
-}
-
-const measures: { readonly [S in Section]: (options: Options, figures: Figures) => Promise<void> } = {
-  turns: measureTurns,
-  allocation: measureAllocations,
-  session: measureSession,
-  replay: measureReplay,
-  split: measureSplit,
-};
 
 function say(text: string): void {
+  progress("");
   console.log(`${text}\n`);
 }
 
@@ -154,7 +153,9 @@ async function main(args: readonly string[]): Promise<number> {
   const conditions = { deno, v8, cores: navigator.hardwareConcurrency, seed: options.seed };
   const figures: Figures = { conditions, loadBefore: Deno.loadavg() };
   say(`deno ${deno}, ${conditions.cores} cores, load ${loadText()}, seed ${options.seed}`);
-  for (const section of options.only) await measures[section](options, figures);
+  if (options.only.includes("turns")) await measureTurns(options, figures);
+  if (options.only.includes("allocation")) await measureAllocations(options, figures);
+  await measureAlone(options, figures);
   figures["loadAfter"] = Deno.loadavg();
   say(`Load at the end: ${loadText()}. What is not measured: see --help.`);
   if (options.jsonFile !== undefined) {

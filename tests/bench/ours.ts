@@ -42,14 +42,18 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-async function allocate({ asked, turns }: protocol.AllocationRequest): Promise<protocol.AllocationAnswer> {
+async function allocate(
+  { asked, turns, warmUps }: protocol.AllocationRequest,
+): Promise<protocol.AllocationAnswer> {
   const session = await subject.session();
-  return await measureAllocation(() => subject.turn(session, asked), turns);
+  return await measureAllocation(() => subject.turn(session, asked), { turns, warmUps });
 }
 
-async function runSession({ asked, turns }: protocol.SessionRequest): Promise<protocol.SessionAnswer> {
+async function runSession(
+  { asked, turns, warmUps }: protocol.SessionRequest,
+): Promise<protocol.SessionAnswer> {
   const warm = await subject.session();
-  for (let turn = 0; turn < Math.min(turns, 100); turn++) await subject.turn(warm, asked);
+  for (let turn = 0; turn < warmUps; turn++) await subject.turn(warm, asked);
   const session = await subject.session();
   await subject.runtime.rest();
   collect();

@@ -19,6 +19,7 @@ type Frame = CpuProfile["nodes"][number]["callFrame"];
 
 /** Places by what their addresses or names look like; the first that fits counts. */
 const places: readonly (readonly [pattern: RegExp, place: string])[] = [
+  [/\/tests\/|deno_node\/inspector/, "the bench itself"],
   [/^\(garbage collector\)/, "garbage collector"],
   [/^\(idle\)/, "waiting: for the disk, mostly"],
   [/^\((program|root)\)/, "native code without a name"],
@@ -30,7 +31,6 @@ const places: readonly (readonly [pattern: RegExp, place: string])[] = [
   [/\/src\/journal\//, "journal: writer, packing"],
   [/\/src\/effects\/|\/src\/model\/|\/src\/tools\//, "performers: model, tools, conversation"],
   [/\/src\//, "rest of src/"],
-  [/\/tests\//, "the bench itself"],
   [/ext:deno_kv/, "Deno: KV"],
   [/ext:deno_crypto|digest/, "Deno: digests"],
   [/ext:deno_web|ext:deno_webidl/, "Deno: timers, aborts, ports, encoders"],
@@ -51,7 +51,7 @@ export function functionsOf(profile: CpuProfile): readonly (readonly [name: stri
     const file = url.split("/").slice(-2).join("/");
     const name = functionName === "" ? "(no name)" : functionName;
     return file === "" ? name : `${name} ${file}:${lineNumber + 1}`;
-  }).filter(([name]) => name !== "(idle)");
+  }).filter(([name]) => name !== "(idle)" && !name.includes("inspector"));
 }
 
 function sum(profile: CpuProfile, nameOf: (frame: Frame) => string): (readonly [string, number])[] {

@@ -31,6 +31,8 @@ export interface AllocationRequest {
   readonly do: "allocation";
   readonly asked: TurnCase;
   readonly turns: number;
+  /** Turns before the window: what is compiled and cached once is then there. */
+  readonly warmUps: number;
 }
 
 /** Bytes of heap for one turn: the median over turns of what the heap grew by, so that a collection does not count. */
@@ -45,6 +47,8 @@ export interface SessionRequest {
   readonly do: "session";
   readonly asked: TurnCase;
   readonly turns: number;
+  /** Turns of another session before, so that the code is compiled. */
+  readonly warmUps: number;
 }
 
 /** What a long session did to time, disk and memory. Bytes are those of the whole store. */
@@ -81,6 +85,8 @@ export interface SplitRequest {
   readonly do: "split";
   readonly asked: TurnCase;
   readonly turns: number;
+  /** Turns before the profile begins, so that the code is compiled. */
+  readonly warmUps: number;
 }
 
 /** One place and the main thread's own time in it, in microseconds a turn. */

@@ -8,12 +8,11 @@ import { median } from "./statistics.ts";
 import { openSubject } from "./subject.ts";
 
 const sampleMicroseconds = 100;
-const warmUpTurns = 150;
 const functionsShown = 25;
 
 /** Profiles `turns` turns of one session on a store of its own. */
 export async function measureSplit(
-  { asked, turns }: SplitRequest,
+  { asked, turns, warmUps }: SplitRequest,
   location: string,
 ): Promise<SplitAnswer> {
   const waits = { commits: [] as number[], digests: [] as number[] };
@@ -24,7 +23,7 @@ export async function measureSplit(
   });
   try {
     const session = await subject.session();
-    for (let turn = 0; turn < warmUpTurns; turn++) await subject.turn(session, asked);
+    for (let turn = 0; turn < warmUps; turn++) await subject.turn(session, asked);
     waits.commits.length = waits.digests.length = 0;
     const profiler = new Profiler();
     await profiler.start();

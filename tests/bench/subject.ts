@@ -10,7 +10,7 @@ import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts
 import { openKvStore } from "../../src/journal/kv_store.ts";
 import type { Store } from "../../src/journal/store.ts";
 import type { ModelProvider } from "../../src/model/provider.ts";
-import { type Runtime, type RuntimeOptions, startRuntime } from "../../src/runtime.ts";
+import { type HostPerformers, type HostServices, type Runtime, startRuntime } from "../../src/runtime.ts";
 import type { Seams } from "../../src/seams.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 import { type BuiltinTool, defineTool, textEnvelope } from "../../src/tools/tool.ts";
@@ -97,25 +97,27 @@ const post: BuiltinTool = {
 
 const tools = [echo, post] as const;
 
-const performersOf: RuntimeOptions["performers"] = ({ conversations, catalogOf, seams }) => ({
-  "model.generate": createModelGenerate({
-    providerOf: () => mockModel,
-    transcript: (root, intent) => conversations.transcript(root, intent),
-    catalogOf,
-    seams,
-  }),
-  "tool.call": createToolCall({
-    tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
-    catalogOf,
-    workspaceOf: () => undefined as never, // The tools of the bench touch no files.
-    permissionsOf: () => ({ mode: "default", capabilities: [] }),
-    messages: () => Promise.resolve([]),
-    appState: () => ({}),
-    blobs: createBlobs(),
-    seams,
-  }),
-  "tool.verify": createToolVerify(),
-});
+function performersOf({ conversations, catalogOf, seams }: HostServices): HostPerformers {
+  return {
+    "model.generate": createModelGenerate({
+      providerOf: () => mockModel,
+      transcript: (root, intent) => conversations.transcript(root, intent),
+      catalogOf,
+      seams,
+    }),
+    "tool.call": createToolCall({
+      tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
+      catalogOf,
+      workspaceOf: () => undefined as never, // The tools of the bench touch no files.
+      permissionsOf: () => ({ mode: "default", capabilities: [] }),
+      messages: () => Promise.resolve([]),
+      appState: () => ({}),
+      blobs: createBlobs(),
+      seams,
+    }),
+    "tool.verify": createToolVerify(),
+  };
+}
 
 const mockModel: ModelProvider = {
   name: "mock",

@@ -5,6 +5,7 @@ import type { Commit, Store, StoreKey } from "../../src/journal/store.ts";
 import type { CrankDesk } from "../../src/kernel/desk.ts";
 import type { HostPerformers, Runtime } from "../../src/runtime.ts";
 import type { MemoryStore } from "../support/memory_store.ts";
+import type { Plan } from "./plan.ts";
 import { guardedTurn, wirePoisonous } from "./poisonous.ts";
 
 /** Where a bug sits: between runtime and disk, in the performers, in the machines, in the running kernel. */
@@ -20,6 +21,8 @@ export interface Canary {
   readonly name: string;
   readonly bug: Bug;
   readonly rules: readonly string[];
+  /** Brings forth what the bug needs to show. */
+  readonly plan?: (plan: Plan) => Plan;
 }
 
 function withCommit(store: MemoryStore, commit: Store["commit"]): Store {
@@ -40,7 +43,10 @@ function without(kind: string): Bug {
   const has = isOf(kind);
   return {
     store: (store) =>
-      withCommit(store, (commit) => store.commit({ ...commit, sets: commit.sets.filter(({ key }) => !has(key)) })),
+      withCommit(
+        store,
+        (commit) => store.commit({ ...commit, sets: commit.sets.filter(({ key }) => !has(key)) }),
+      ),
   };
 }
 
@@ -57,14 +63,26 @@ function inTwoCommits(isLater: (key: StoreKey) => boolean, part: "sets" | "delet
   };
 }
 
-function split(commit: Commit, isLater: (key: StoreKey) => boolean, part: "sets" | "deletes"): [Commit, Commit] {
+function split(
+  commit: Commit,
+  isLater: (key: StoreKey) => boolean,
+  part: "sets" | "deletes",
+): [Commit, Commit] {
   const { checks, sets, deletes } = commit;
   if (part === "sets") {
     const later = sets.filter(({ key }) => isLater(key));
-    return [{ ...commit, sets: sets.filter(({ key }) => !isLater(key)) }, { checks: [], sets: later, deletes: [] }];
+    return [{ ...commit, sets: sets.filter(({ key }) => !isLater(key)) }, {
+      checks: [],
+      sets: later,
+      deletes: [],
+    }];
   }
   const later = deletes.filter(isLater);
-  return [{ checks, sets, deletes: deletes.filter((key) => !isLater(key)) }, { checks: [], sets: [], deletes: later }];
+  return [{ checks, sets, deletes: deletes.filter((key) => !isLater(key)) }, {
+    checks: [],
+    sets: [],
+    deletes: later,
+  }];
 }
 
 /** A disk that keeps nothing of every n-th commit but the row by which it is read back. */
@@ -75,7 +93,11 @@ function losingEvery(n: number): Bug {
       return withCommit(store, (commit) => {
         commits += 1;
         if (commits % n !== 0) return store.commit(commit);
-        return store.commit({ ...commit, sets: commit.sets.filter(({ key }) => key[0] === "writer"), deletes: [] });
+        return store.commit({
+          ...commit,
+          sets: commit.sets.filter(({ key }) => key[0] === "writer"),
+          deletes: [],
+        });
       });
     },
   };
@@ -88,7 +110,9 @@ function telling(word: (result: PerformerResult, isAborted: boolean) => Performe
       ...performers,
       "tool.call": async (performance) => {
         const result = await performers["tool.call"](performance);
-        return performance.request.effect === "idempotent" ? result : word(result, performance.signal.aborted);
+        return performance.request.effect === "idempotent"
+          ? result
+          : word(result, performance.signal.aborted);
       },
     }),
   };
@@ -156,6 +180,7 @@ export const canaries: readonly Canary[] = [
       }),
     },
     rules: ["K13"],
+    plan: (plan) => ({ ...plan, isChatty: true }),
   },
   { name: "a command has no row", bug: without("cmd"), rules: ["K14"] },
   {
@@ -170,11 +195,16 @@ export const canaries: readonly Canary[] = [
     bug: inTwoCommits((key) => key[0] === "log" || key[0] === "head", "sets"),
     rules: ["I6", "I7", "K13", "K14", "K20", "I11"],
   },
-  { name: "the disk loses a commit that it acknowledged", bug: losingEvery(9), rules: ["I6", "I7", "K14", "K20"] },
+  {
+    name: "the disk loses a commit that it acknowledged",
+    bug: losingEvery(9),
+    rules: ["I6", "I7", "K14", "K20"],
+  },
   {
     name: "commits do not check who wrote last",
     bug: { store: (store) => withCommit(store, (commit) => store.commit({ ...commit, checks: [] })) },
-    rules: ["I6", "I7", "K14", "K20", "R2", "K3"],
+    rules: ["I6", "I7", "K14", "K20", "R2", "K3", "I11"],
+    plan: (plan) => ({ ...plan, crashes: plan.crashes.map((crash) => ({ ...crash, how: "ghost" })) }),
   },
   {
     name: "a canceled call is reported as never made",

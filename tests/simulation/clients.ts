@@ -13,7 +13,7 @@ import { principalText, type Runtime } from "../../src/runtime.ts";
 import type { MemoryDisk } from "../support/memory_store.ts";
 import type { Life } from "./life.ts";
 import { type Outside, sourceOfVersion } from "./outside.ts";
-import { type Dice, messageOf, type PlannedCommand, type Scenario, type Tool } from "./scenario.ts";
+import { messageOf, type PlannedCommand, type Scenario, type Tool, tools } from "./scenario.ts";
 
 /** What a client knows of one of its commands. */
 export interface Ticket {
@@ -36,13 +36,15 @@ export interface ClientsOptions {
   readonly scenario: Scenario;
   readonly disk: MemoryDisk;
   readonly outside: Outside;
-  readonly dice: Dice;
   /** True if clients repeat themselves and roots are put to sleep, as chance has it. */
   readonly isUnruly: boolean;
   readonly trace: (line: string) => void;
   /** Told of what no client should see: a lie, or a refusal. */
   readonly complain: (rule: string, message: string) => void;
 }
+
+/** The address of no session. */
+export const nobody: RootAddress = "session/ses_NOBODY";
 
 export const principal = principalText(localOperator);
 
@@ -52,6 +54,10 @@ function agentWith(tools: readonly Tool[]): AgentDefinition {
     model: "play/swarm",
     tools: tools.map((tool) => tool.name),
   });
+}
+
+function isHarmful(name: string): boolean {
+  return tools.some((tool) => tool.name === name && tool.effect !== "idempotent");
 }
 
 /** All clients of one run. */
@@ -83,7 +89,7 @@ export class Clients {
   /** What could be done now in a life that runs. `isIdle`: nothing else happens, so nobody waits for better moments. */
   actions(life: Life, isIdle: boolean): ClientAction[] {
     const { runtime } = life;
-    if (runtime === undefined) return [];
+    if (runtime === undefined || life.isStopping) return [];
     const found: ClientAction[] = [];
     for (let index = 0; index < this.sessions.length; index++) {
       if (this.sessions[index] === undefined && this.#making.get(index) !== life.number) {
@@ -104,7 +110,7 @@ export class Clients {
   /** What leads nowhere: commands given twice, roots put to sleep. */
   whims(life: Life): ClientAction[] {
     const { runtime } = life;
-    if (runtime === undefined || !this.#options.isUnruly) return [];
+    if (runtime === undefined || life.isStopping || !this.#options.isUnruly) return [];
     const found = [...runtime.kernel.roots.keys()].map((address): ClientAction => ({
       name: `passivate ${address}`,
       run: () => void passivate(runtime.kernel, address),
@@ -135,11 +141,15 @@ export class Clients {
   #mayGive(life: Life, ticket: Ticket, isIdle: boolean): boolean {
     const { command } = ticket;
     if (this.sessions[command.to] === undefined) return false;
-    if (command.relayTo !== undefined && this.sessions[command.relayTo] === undefined) return false;
+    if (command.relayTo !== undefined && this.#addressOf(command.relayTo) === undefined) return false;
     if (ticket.givenIn === life.number || ticket.reply !== undefined) return false;
     if (ticket.givenIn > 0 || isIdle) return true;
     const isReady = command.after.every((key) => this.#ticketOf(key)?.reply !== undefined);
     return isReady && (command.during === undefined || this.#runs(command.during, command.to));
+  }
+
+  #addressOf(session: number): RootAddress | undefined {
+    return session < 0 ? nobody : this.sessions[session];
   }
 
   #ticketOf(key: string): Ticket | undefined {
@@ -148,17 +158,22 @@ export class Clients {
 
   #runs(tool: string, session: number): boolean {
     const root = this.sessions[session];
-    return this.#options.outside.attempts.some((one) => one.name === tool && one.root === root && !one.isOver);
+    return this.#options.outside.attempts.some(({ name, root: of, isOver }) =>
+      of === root && !isOver && (name === tool || (tool === "harm" && isHarmful(name)))
+    );
   }
 
   #submit(runtime: Runtime, command: PlannedCommand): Promise<Acknowledgements> {
     const session = this.sessions[command.to] ?? "";
     if (command.kind !== "catalog") {
-      return runtime.send(session, messageOf(command, this.sessions[command.relayTo ?? 0]), command.key);
+      return runtime.send(session, messageOf(command, this.#addressOf(command.relayTo ?? 0)), command.key);
     }
     return submit(runtime.kernel, {
       root: session.replace("session/", "catalog/"),
-      message: { type: "catalog.change", sources: [this.#sourceOf(Number(command.key.slice(1)) % 4)] as never },
+      message: {
+        type: "catalog.change",
+        sources: [this.#sourceOf(Number(command.key.slice(1)) % 4)] as never,
+      },
       ref: { principal, key: command.key },
     });
   }

@@ -15,7 +15,6 @@ import type { Case } from "./judges.ts";
 import { type LedgerLine, type Performed, wasDurable } from "./outside.ts";
 import { wireTelling } from "./poisonous.ts";
 import { type Tool, toolNamed } from "./scenario.ts";
-import { forgetCatalogs } from "./simulation.ts";
 
 /** One invocation, put together from the journal, the ledger and the machines' own words. */
 interface Story {
@@ -40,7 +39,6 @@ export async function judgeEffects(one: Case): Promise<void> {
   judgeStarts(one);
   judgeAttempts(one);
   judgeTimers(one);
-  forgetCatalogs();
   for (const [root, entries] of one.streams) {
     if (!root.startsWith("session/")) continue;
     const stories = new Map<string, Story>();
@@ -76,11 +74,17 @@ function judgeStarts({ evidence, streams, complain }: Case): void {
     const isDurable = wasDurable(performed);
     const what = `${port} ${tool ?? ""} ${key} in life ${life}`;
     const mayBeEarly = port === "model.generate" || (tool !== undefined && isHarmlessLook(toolNamed(tool)));
-    if (!isDurable && (effect !== "idempotent" || !mayBeEarly)) complain("R2", `${what} started before it was durable`);
-    if (isOutside(key) && performed.durableTo < positionIn(key)) complain("K3", `${what} left under an id that is not durable`);
+    if (!isDurable && (effect !== "idempotent" || !mayBeEarly)) {
+      complain("R2", `${what} started before it was durable`);
+    }
+    if (isOutside(key) && performed.durableTo < positionIn(key)) {
+      complain("K3", `${what} left under an id that is not durable`);
+    }
     // What a ghost starts early has no trace, and another life may have used its position (K9).
     const isOwn = effect !== "idempotent" || key === `${root}#${id}`;
-    if (isOwn && recorded.get(`${root}#${id}`) !== request) complain("K3", `${what} was given other content than the journal has`);
+    if (isOwn && recorded.get(`${root}#${id}`) !== request) {
+      complain("K3", `${what} was given other content than the journal has`);
+    }
   }
 }
 
@@ -96,10 +100,12 @@ function judgeAttempts({ evidence, complain }: Case): void {
     const name = `${root}#${id}`;
     const most = { idempotent: 5, conditional: 3, non_idempotent: 1 }[effect] ?? 1;
     if (attempt > most) complain("K7", `${name} had attempt ${attempt} of ${most}`);
-    // An early start whose unit was lost is forgotten: its position was given to another request (K3).
-    if (!isOutside(key) && !wasDurable(performed)) continue;
+    // An early start whose unit was lost is forgotten: its position was given to another request (K3, K9).
+    if (!wasDurable(performed) || (effect === "idempotent" && key !== name)) continue;
     const attempts = seen.get(name) ?? new Set();
-    if (attempts.size > 0 && effect === "non_idempotent") complain("I1", `${name} (${effect}) was started twice`);
+    if (attempts.size > 0 && effect === "non_idempotent") {
+      complain("I1", `${name} (${effect}) was started twice`);
+    }
     if (attempts.has(attempt)) complain("K7", `${name} was started twice as attempt ${attempt}`);
     seen.set(name, attempts.add(attempt));
   }
@@ -149,11 +155,18 @@ async function tellStories(
   for (const [name, result] of results) {
     const story = stories.get(name);
     if (story !== undefined) story.result = result;
-    else if (reached.has(result.outcome)) one.complain("I4", `${root} ${name} is ${result.outcome}, and was never asked`);
+    else if (reached.has(result.outcome)) {
+      one.complain("I4", `${root} ${name} is ${result.outcome}, and was never asked`);
+    }
   }
 }
 
-const reached: ReadonlySet<InvocationOutcome> = new Set(["succeeded", "completed_with_error", "unknown", "timed_out"]);
+const reached: ReadonlySet<InvocationOutcome> = new Set([
+  "succeeded",
+  "completed_with_error",
+  "unknown",
+  "timed_out",
+]);
 
 interface Question {
   readonly subject: { readonly kind: string; readonly invocation: string; readonly rule: string };
@@ -209,7 +222,9 @@ function judgeApproval(
   always: ReadonlyMap<string, number>,
 ): void {
   if (tool.approval === undefined) return;
-  const allowed = decisions.find(({ decision }) => decision === "allow" || decision === "always_allow_for_session");
+  const allowed = decisions.find(({ decision }) =>
+    decision === "allow" || decision === "always_allow_for_session"
+  );
   const seq = Math.min(allowed?.seq ?? Infinity, always.get(rule) ?? Infinity);
   if (seq === Infinity) return complain("I5", `${root} ${name} calls ${tool.name}, and nobody allowed it`);
   for (const { root: of, id, key, durableTo } of evidence.outside.performed) {
@@ -227,7 +242,9 @@ function repeatsAllowed(decisions: readonly Decided[]): number {
 function judgeRepeat({ complain }: Case, { root, name, tool, intents, decisions }: Story): void {
   if (tool.effect !== "non_idempotent") return;
   const again = repeatsAllowed(decisions);
-  if (intents.length > 1 + again) complain("I1", `${root} ${name} repeats ${tool.name}, and no operator said so`);
+  if (intents.length > 1 + again) {
+    complain("I1", `${root} ${name} repeats ${tool.name}, and no operator said so`);
+  }
 }
 
 const claimsNothingHappened: ReadonlySet<InvocationOutcome> = new Set([
@@ -260,8 +277,13 @@ function judgeStory(one: Case, story: Story): void {
   if (tool.effect !== "idempotent" && claimsNothingHappened.has(outcome) && lines.length > 0) {
     one.complain("R3", `${what} is ${outcome}, and was applied ${lines.length} times`);
   }
-  if (outcome === "succeeded" && lines.length === 0) one.complain("I4", `${what} succeeded, and was never applied`);
-  if (outcome === "unknown" && !decisions.some(({ decision }) => decision === "abandon") && result.failure?.code !== "outcome_abandoned") {
+  if (outcome === "succeeded" && lines.length === 0) {
+    one.complain("I4", `${what} succeeded, and was never applied`);
+  }
+  if (
+    outcome === "unknown" && !decisions.some(({ decision }) => decision === "abandon") &&
+    result.failure?.code !== "outcome_abandoned"
+  ) {
     one.complain("R9", `${what} is unknown, and nobody gave it up`);
   }
 }
@@ -275,5 +297,8 @@ function judgeCount(
   const again = repeatsAllowed(decisions);
   const most = tool.mechanism === "key" ? 1 : 1 + again;
   if (tool.effect === "idempotent" || lines.length <= most) return;
-  complain("I1", `${root} ${name} (${tool.name}) was applied ${lines.length} times, ${again} repeats were allowed`);
+  complain(
+    "I1",
+    `${root} ${name} (${tool.name}) was applied ${lines.length} times, ${again} repeats were allowed`,
+  );
 }

@@ -6,21 +6,15 @@ import { isSameJson } from "../../src/canonical.ts";
 import { examine } from "../../src/journal/doctor.ts";
 import { type JournalReader, openJournalReader } from "../../src/journal/journal.ts";
 import { keys, prefixes } from "../../src/journal/keys.ts";
-import type { StoreKey } from "../../src/journal/store.ts";
 import { readPackedHeader } from "../../src/journal/packed_value.ts";
 import { loadCatalog } from "../../src/effects/catalog_seal.ts";
 import { replay } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { digestNow } from "../support/world.ts";
-import { principal } from "./clients.ts";
+import { nobody, principal } from "./clients.ts";
 import { judgeEffects } from "./effect_judges.ts";
-import { type Evidence, forgetCatalogs } from "./simulation.ts";
-
-/** Where the counts of recoveries begun and not ended stand. */
-export const recoveries: StoreKey = keys.recover("any").slice(0, 1);
-
-/** Names a broken rule and what shows it. */
-export type Complain = (rule: string, message: string) => void;
+import type { Complain, Evidence } from "./evidence.ts";
+import { forgetCatalogs, recoveries } from "./lives.ts";
 
 /** The evidence, read back from the disk by the reader that everybody uses. */
 export interface Case {
@@ -48,8 +42,8 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<voi
   judgeCommands(one);
   judgeLetters(one);
   judgeIntents(one);
-  await judgeEffects(one);
   await judgeReplay(one);
+  await judgeEffects(one);
   judgeRest(one);
 }
 
@@ -72,7 +66,9 @@ function judgeRoots({ records, streams, complain }: Case): void {
   }
   for (const [root, entries] of streams) {
     entries.forEach((entry, index) => {
-      if (entry.epoch < (entries[index - 1]?.epoch ?? 0)) complain("I6", `The epoch of ${root} falls at ${entry.seq}`);
+      if (entry.epoch < (entries[index - 1]?.epoch ?? 0)) {
+        complain("I6", `The epoch of ${root} falls at ${entry.seq}`);
+      }
     });
   }
 }
@@ -87,7 +83,9 @@ function judgeMarks({ evidence, complain }: Case): void {
   }
   for (const { life, heads } of evidence.marks) {
     for (const [root, { seq, hash }] of heads) {
-      if (ends.get(`${root} ${seq}`) !== hash) complain("I7", `Life ${life} left ${root} at ${seq}; that is gone`);
+      if (ends.get(`${root} ${seq}`) !== hash) {
+        complain("I7", `Life ${life} left ${root} at ${seq}; that is gone`);
+      }
     }
   }
 }
@@ -120,7 +118,9 @@ function judgeCommands({ evidence, streams, complain }: Case): void {
     if (reply === undefined) complain("I11", `${key} has no reply`);
     if (replies !== 1) complain("K14", `${key} has ${replies} replies in the journal`);
     const stored = evidence.disk.get(keys.reply(principal, key))?.value;
-    if (!isSameJson(stored, reply)) complain("K14", `The reply to ${key} is not the one that its client heard`);
+    if (!isSameJson(stored, reply)) {
+      complain("K14", `The reply to ${key} is not the one that its client heard`);
+    }
   }
 }
 
@@ -144,13 +144,17 @@ function judgeLetters({ streams, complain }: Case): void {
       if (input?.sender !== undefined) push(taken, `${input.sender} to ${root}`, input.message);
       if (entry.kind !== "message") continue;
       const { to, message } = entry.body as { readonly to: string; readonly message: unknown };
+      if (to === nobody) continue;
       push(sent, `${root} to ${to}`, message);
     }
   }
   for (const name of new Set([...sent.keys(), ...taken.keys()])) {
     const [out, back] = [sent.get(name) ?? [], taken.get(name) ?? []];
     if (!isSameJson(out, back)) {
-      complain("K13", `${name}: ${out.length} messages sent, ${back.length} taken, or others, or in another order`);
+      complain(
+        "K13",
+        `${name}: ${out.length} messages sent, ${back.length} taken, or others, or in another order`,
+      );
     }
   }
 }
@@ -194,11 +198,15 @@ async function judgeReplay({ reader, records, complain }: Case): Promise<void> {
       code: machineCode,
       digest,
       loadCatalog: (hash) => loadCatalog(reader, hash),
+      anyCode: true,
       strict: true,
     });
     if (divergence === undefined) continue;
     const { seq, what, expected, got } = divergence;
-    complain("K25", `${address} diverges at ${seq}: ${what}; ${JSON.stringify(expected)}, ${JSON.stringify(got)}`);
+    complain(
+      "K25",
+      `${address} diverges at ${seq}: ${what}; ${JSON.stringify(expected)}, ${JSON.stringify(got)}`,
+    );
   }
 }
 

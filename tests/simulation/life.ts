@@ -55,9 +55,12 @@ export class Life {
   readonly seams: Seams;
   /** True until the process is killed. */
   isAlive = true;
-  /** Commits and performances of this life so far: crash plans count them. */
+  /** True while it stops in good order, and after. */
+  isStopping = false;
+  isStopped = false;
+  /** Commits, applications outside and driver's steps of this life so far: crash plans count them. */
   commits = 0;
-  performances = 0;
+  applied = 0;
   steps = 0;
   runtime: Runtime | undefined;
   /** Why the start failed. */
@@ -97,6 +100,12 @@ export class Life {
   wake(sleeper: Sleeper): void {
     this.sleepers = this.sleepers.filter((other) => other !== sleeper);
     sleeper.wake();
+  }
+
+  /** Stops the runtime in good order; nobody gives it anything to do any more. */
+  stop(runtime: Runtime): void {
+    this.isStopping = true;
+    runtime.stop().then(() => this.isStopped = true, (error) => this.failure = error);
   }
 
   /** Ends the process: what it waits for never comes, and nobody hears of it again. */

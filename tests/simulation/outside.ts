@@ -17,7 +17,15 @@ import { sourceOf } from "../support/stage.ts";
 import { createBlobs } from "../support/tools.ts";
 import type { Bug } from "./bugs.ts";
 import type { Life } from "./life.ts";
-import { type Fate, type ModelTurn, poisons, type Scenario, type Tool, toolNamed, tools } from "./scenario.ts";
+import {
+  type Fate,
+  type ModelTurn,
+  poisons,
+  type Scenario,
+  type Tool,
+  toolNamed,
+  tools,
+} from "./scenario.ts";
 
 /** One application of an effect: what cannot be taken back. */
 export interface LedgerLine {
@@ -99,19 +107,19 @@ export class Outside {
     return this.attempts.filter((attempt) => nextOf(attempt) !== undefined);
   }
 
-  /** Takes an attempt's next step, and says which it was. */
-  advance(attempt: Attempt): "apply" | "answer" | undefined {
+  /** Takes an attempt's next step. */
+  advance(attempt: Attempt): void {
     const step = nextOf(attempt);
-    if (step === undefined) return undefined;
+    if (step === undefined) return;
     this.#options.trace(`${attempt.life.number} ${attempt.name} ${attempt.key} ${step} (${attempt.fate})`);
     if (step === "apply") {
+      attempt.life.applied += 1;
       attempt.isApplied = true;
       attempt.apply();
     } else {
       attempt.isOver = true;
       attempt.answer();
     }
-    return step;
   }
 
   /** The performers of one life: the runtime's own, with targets that only move when the driver says so. */
@@ -156,7 +164,6 @@ export class Outside {
   }
 
   #note(life: Life, { root, id, key, attempt, request }: Performance, tool: Tool | undefined): void {
-    life.performances += 1;
     const head = this.#options.disk.get(keys.head(root))?.value as { readonly seq: number } | undefined;
     this.performed.push({
       life: life.number,

@@ -9,8 +9,12 @@ export interface Crash {
   readonly n: number;
   /** A commit is cut off before it takes hold, or after that but before its caller hears. */
   readonly when: "before" | "after";
-  /** True if the old process is not dead but was only given up: it goes on until the store fences it (K16). */
-  readonly isGhost: boolean;
+  /** `ghost`: the process is not dead but only given up, and goes on until the store fences it (K16). */
+  readonly how: "kill" | "ghost" | "stop";
+  /** How far the clock is set, forth or back, before the next start (F13). */
+  readonly clockMs: number;
+  /** True if another release starts next, unless that would have to give up a root (K21). */
+  readonly isUpgrade: boolean;
 }
 
 /** How often each kind of step is taken while several are possible. */
@@ -39,6 +43,8 @@ export interface Plan {
   readonly isUnruly: boolean;
   /** Chance that a life has nobody who answers questions. */
   readonly silence: number;
+  /** True if the play is about messages: many of them, all from one to another. */
+  readonly isChatty: boolean;
   /** Bounds of the runtime that are lower in this run, so that what is rare elsewhere happens here. */
   readonly bounds: Bounds;
 }
@@ -47,6 +53,11 @@ export interface Plan {
 export type Bounds = Partial<
   Record<"snapshotEveryEntries" | "reasksAtOnceMax" | "groupEntriesMax" | "unitsUnwrittenMax", number>
 >;
+
+/** A kill at a commit, before or after it takes hold. */
+export function killAt(at: Crash["at"], n: number, when: Crash["when"]): Crash {
+  return { at, n, when, how: "kill", clockMs: 0, isUpgrade: false };
+}
 
 const fixedWeights: Weights = { task: 1, store: 1, effect: 1, client: 1, time: 1 };
 
@@ -64,6 +75,7 @@ export function scriptedPlan(crashes: readonly Crash[], changes: Partial<Plan> =
     canVerify: false,
     isUnruly: false,
     silence: 0,
+    isChatty: false,
     bounds: {},
     ...changes,
   };
@@ -85,6 +97,7 @@ export function planOf(seed: number): Plan {
     canVerify: dice.chance(0.5),
     isUnruly: dice.chance(0.6),
     silence: dice.chance(0.15) ? 0.5 : 0,
+    isChatty: dice.chance(0.15),
     bounds: drawBounds(dice),
   };
 }
@@ -101,6 +114,8 @@ function drawBounds(dice: Dice): Bounds {
 function drawCrashes(dice: Dice): Crash[] {
   const count = dice.chance(0.1) ? 0 : 1 + dice.below(5);
   const ghosts = dice.chance(0.25) ? 0.5 : 0;
+  const hasBadClock = dice.chance(0.2);
+  const upgrades = dice.chance(0.15) ? 0.5 : 0;
   return Array.from({ length: count }, (_, index): Crash => {
     const at = dice.pick<Crash["at"]>(["commit", "commit", "performance", "step"]);
     // Later lives have less left to do, and the recovery at their beginning is the part of interest.
@@ -110,7 +125,9 @@ function drawCrashes(dice: Dice): Crash[] {
       at,
       n: 1 + dice.below(Math.ceil(most * reach)),
       when: dice.pick(["before", "after"]),
-      isGhost: dice.chance(ghosts),
+      how: dice.chance(ghosts) ? "ghost" : dice.chance(0.1) ? "stop" : "kill",
+      clockMs: hasBadClock ? dice.pick([-3_600_000, -1_000, 0, 5_000, 3_600_000]) : 0,
+      isUpgrade: dice.chance(upgrades),
     };
   });
 }

@@ -69,14 +69,14 @@ export interface PlannedCommand {
   readonly key: string;
   /** Index of the session that gets it. */
   readonly to: number;
-  /** For a relay: index of the session that it goes on to. */
+  /** For a relay: index of the session that it goes on to; -1 for one that does not exist. */
   readonly relayTo?: number;
   readonly kind: "prompt" | "cancel" | "relay" | "catalog";
   readonly text: string;
   /** Not given before these were answered. */
   readonly after: readonly string[];
-  /** Not given before an attempt of this tool runs in that session, unless everything else has ended. */
-  readonly during?: string;
+  /** Not given before a tool runs in that session, this one or any that could hurt, unless all else has ended. */
+  readonly during?: string | "harm";
 }
 
 /** What a run plays. All of it is asked in the same order by the same seed. */
@@ -178,8 +178,8 @@ export function createDice(next: () => number): Dice {
 }
 
 /** A play drawn by chance: the model says something else each time it is asked, tools fail in every way they can. */
-export function swarmScenario(dice: Dice): Scenario {
-  const sessions = 1 + dice.below(3);
+export function swarmScenario(dice: Dice, isChatty: boolean): Scenario {
+  const sessions = (isChatty ? 2 : 1) + dice.below(isChatty ? 1 : 3);
   const calm = dice.chance(0.3);
   let poisonsLeft = dice.below(3);
   const takePoison = (probability: number) =>
@@ -189,7 +189,7 @@ export function swarmScenario(dice: Dice): Scenario {
   return {
     sessions,
     tools: menu,
-    commands: swarmCommands({ dice, sessions, menu, isPoison: () => takePoison(0.1) }),
+    commands: swarmCommands({ dice, sessions, isChatty, isPoison: () => takePoison(0.1) }),
     answer: (_text, step) => {
       if (!calm && dice.chance(0.08)) {
         return { text: "", calls: [], error: dice.pick(["retryable", "final"]) };
@@ -219,22 +219,21 @@ export function swarmScenario(dice: Dice): Scenario {
 interface Draw {
   readonly dice: Dice;
   readonly sessions: number;
-  readonly menu: readonly Tool[];
+  readonly isChatty: boolean;
   readonly isPoison: () => boolean;
 }
 
-function swarmCommands({ dice, sessions, menu, isPoison }: Draw): PlannedCommand[] {
+function swarmCommands({ dice, sessions, isChatty, isPoison }: Draw): PlannedCommand[] {
   const commands: PlannedCommand[] = [];
-  const count = sessions + dice.below(5);
-  // Some runs are about messages: many of them, all from one to another.
-  const isChatty = dice.chance(0.15);
+  const count = sessions + dice.below(5) + (isChatty ? 3 : 0);
   for (let index = 0; index < count; index++) {
     const key = `k${index + 1}`;
     const isFirst = index < sessions;
     const to = isFirst ? index : isChatty ? 0 : dice.below(sessions);
-    const after = index > 0 && !isChatty && dice.chance(0.5) ? [`k${1 + dice.below(index)}`] : [];
     const kind = isFirst ? "prompt" : isChatty ? "relay" : dice.pick(kinds);
-    const relayTo = isChatty ? sessions - 1 : dice.below(sessions);
+    const isLate = index > 0 && !isChatty && kind !== "cancel" && dice.chance(0.5);
+    const after = isLate ? [`k${1 + dice.below(index)}`] : [];
+    const relayTo = isChatty ? sessions - 1 : dice.below(sessions + 1) - 1;
     commands.push({
       key,
       to,
@@ -242,7 +241,7 @@ function swarmCommands({ dice, sessions, menu, isPoison }: Draw): PlannedCommand
       text: isPoison() ? `${poisons.input} ${key}` : `swarm ${key}`,
       after,
       ...(kind === "relay" ? { relayTo } : {}),
-      ...(kind === "cancel" && menu.length > 0 && dice.chance(0.8) ? { during: dice.pick(menu).name } : {}),
+      ...(kind === "cancel" && dice.chance(0.8) ? { during: "harm" } : {}),
     });
   }
   return commands;

@@ -9,7 +9,7 @@ import type { InvocationRequest, InvocationResult } from "../../schemas/invocati
 import type { Json } from "../../schemas/json.ts";
 import type { ModelCall } from "../../schemas/model.ts";
 import type { Decision } from "../../schemas/question.ts";
-import type { ToolDefinition } from "../../schemas/tool.ts";
+import type { EffectClass, Mechanism, ToolDefinition } from "../../schemas/tool.ts";
 import { canonicalJson } from "../../schemas/json.ts";
 import { type FailureSketch, type Run, startRun, toolOf } from "./desk.ts";
 import { catalogWith, entryFor } from "./tools.ts";
@@ -140,4 +140,14 @@ export function failedCall(sketch: CallSketch, failure: FailureSketch): Call {
   const call = startCall(sketch);
   call.fail("tool.call", failure);
   return call;
+}
+
+/** A call of a tool of an effect class. */
+export function effectOf(effectClass: EffectClass, mechanism?: Mechanism): CallSketch {
+  return { tool: { effectClass, sideEffects: true, ...(mechanism === undefined ? {} : { mechanism }) } };
+}
+
+/** State, stored outcome and failure code of a call. */
+export function endingOf(call: Call): readonly unknown[] {
+  return [call.state(), call.result()?.outcome, call.result()?.failure?.code];
 }

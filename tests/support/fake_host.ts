@@ -1,5 +1,6 @@
 /** A host of a test: one session, whose turn ends when the test says so. */
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
+import type { Principal } from "../../schemas/principal.ts";
 import type { OpenQuestion } from "../../src/effects/question_ask.ts";
 import type { ActingHost, HostEvent, PromptOrder } from "../../src/host/host.ts";
 import type { TurnReport } from "../../src/runtime.ts";
@@ -50,7 +51,7 @@ export interface FakeHost extends ActingHost {
   end(report?: TurnReport): void;
   fail(error: unknown): void;
   readonly canceled: string[];
-  readonly answered: { readonly id: string; readonly decision: string }[];
+  readonly answered: { readonly id: string; readonly decision: string; readonly by: Principal }[];
 }
 
 /** Makes a host whose stream is `entries`, and whose blobs are all `blob`. */
@@ -87,6 +88,7 @@ export function createFakeHost(
     readBlob: () => Promise.resolve(blob),
     async *follow(_root, fromSeq, signal) {
       yield entries.filter((entry) => entry.seq >= fromSeq);
+      if (signal.aborted) return;
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     },
     createSession: () => Promise.resolve(fakeRoot),
@@ -100,8 +102,8 @@ export function createFakeHost(
       return Promise.resolve();
     },
     listQuestions: () => Promise.resolve([fakeQuestion(0)]),
-    answer: (id, { decision }) => {
-      host.answered.push({ id, decision });
+    answer: (id, { decision, by }) => {
+      host.answered.push({ id, decision, by });
       return Promise.resolve();
     },
     close: () => Promise.resolve(),

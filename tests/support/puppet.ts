@@ -198,7 +198,7 @@ export async function openPuppet(options: PuppetOptions = {}): Promise<Puppet> {
             end: async (result) => {
               hands.splice(hands.indexOf(hand), 1);
               resolve(result);
-              await stage.world.settle();
+              await flush(stage);
             },
           };
           hands.push(hand);
@@ -219,7 +219,7 @@ export async function openPuppet(options: PuppetOptions = {}): Promise<Puppet> {
   const tell = async (message: Heard, key = `key${++keys}@${kernel.journal.epoch}`) => {
     const ref = { principal: "operator:test", key };
     const given = await settled(stage.world, submit(kernel, { root, message, ref }));
-    await stage.world.settle();
+    await flush(stage);
     return given;
   };
   const puppet: Puppet = {
@@ -234,8 +234,11 @@ export async function openPuppet(options: PuppetOptions = {}): Promise<Puppet> {
       assert.ok(live, "the puppet does not live");
       return (live.persisted() as unknown as { context: PuppetContext }).context.heard;
     },
-    entries: () => stage.entries(root),
-    lines: async () => (await stage.entries(root)).map((entry) => `${entry.kind} ${entry.type}`),
+    entries: async () => {
+      await flush(stage);
+      return await stage.entries(root);
+    },
+    lines: async () => (await puppet.entries()).map((entry) => `${entry.kind} ${entry.type}`),
     rows: () => {
       const common = ["meta", "writer", "root", "log", "head", "snap", "blob", "cmd", "reply"];
       const own = stage.disk.rows().filter(({ key }) => key.some((part) => String(part).startsWith(root)));
@@ -243,6 +246,15 @@ export async function openPuppet(options: PuppetOptions = {}): Promise<Puppet> {
     },
   };
   return puppet;
+}
+
+/** Lets everything run and be written, unless the store hangs; time does not pass. */
+export async function flush({ world, runtime }: Pick<Stage, "world" | "runtime">): Promise<void> {
+  for (let turns = 0; turns < 4; turns++) {
+    await world.settle();
+    runtime.journal.writer.urge();
+  }
+  await world.settle();
 }
 
 /** Kills the process and starts it again on the same disk, in the same world. */

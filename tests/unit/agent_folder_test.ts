@@ -5,7 +5,10 @@ import { readHostSettings, storeLocation, workspaceFolder } from "../../src/host
 import { readHome, writeHome } from "../../src/host/session_home.ts";
 import { digestNow } from "../support/world.ts";
 
-const digest = (bytes: Uint8Array) => Promise.resolve(digestNow(bytes));
+function digest(bytes: Uint8Array): Promise<string> {
+  return Promise.resolve(digestNow(bytes));
+}
+
 const good = "name: tester\nmodel: scripted/script.yaml\ntools: [read_file]\ncapabilities: [fs.read]\n";
 
 /** A folder with files, for one test. */
@@ -130,6 +133,9 @@ Deno.test("host configuration comes from the host alone", async () => {
     assert.equal(storeLocation("asked.db", env({ TROUPE_STORE: "x.db" }), nothing), "asked.db");
     assert.equal(storeLocation(undefined, env({ TROUPE_STORE: "x.db" }), nothing), "x.db");
     assert.throws(() => storeLocation(undefined, env({}), nothing), /name one with --store/);
+    for (const location of [":memory:", "https://kv.example/connect"]) {
+      assert.throws(() => storeLocation(location, env({}), nothing), { code: "store_unusable" });
+    }
   });
 });
 

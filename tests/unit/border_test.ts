@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { BorderError, type BorderErrorCode, readJson } from "../../src/border.ts";
+import { BorderError, type BorderErrorCode, LineSplitter, readJson } from "../../src/border.ts";
 import { limits } from "../../schemas/limits.ts";
 
 function codeOf(read: () => unknown): BorderErrorCode | undefined {
@@ -105,4 +105,29 @@ Deno.test("border gives what JSON.parse gives for every text within bounds", () 
     }),
     { numRuns: 300 },
   );
+});
+
+Deno.test("border cuts lines alike, in whatever pieces their bytes come", () => {
+  const text = "eins\n\nzwei größe 漢字\r\nrest";
+  const bytes = new TextEncoder().encode(text);
+  for (let size = 1; size <= bytes.length; size++) {
+    const splitter = new LineSplitter(100);
+    const buffer = new Uint8Array(size);
+    const lines: string[] = [];
+    for (let at = 0; at < bytes.length; at += size) {
+      const piece = bytes.subarray(at, at + size);
+      buffer.set(piece); // One buffer for every read, as a connection has.
+      lines.push(...splitter.take(buffer.subarray(0, piece.length)));
+    }
+    assert.deepEqual([...lines, splitter.end()], ["eins", "", "zwei größe 漢字\r", "rest"]);
+    assert.equal(splitter.end(), undefined);
+  }
+});
+
+Deno.test("border refuses a line that is too long before it is whole, and one that is no text", () => {
+  const splitter = new LineSplitter(10);
+  const take = (text: string) => [...splitter.take(new TextEncoder().encode(text))];
+  assert.deepEqual(take("0123456789\n01234"), ["0123456789"]);
+  assert.equal(codeOf(() => take("567890")), "line_too_long");
+  assert.equal(codeOf(() => [...new LineSplitter(10).take(new Uint8Array([0xc3, 10]))]), "line_not_text");
 });

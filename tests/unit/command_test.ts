@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import deno from "../../deno.json" with { type: "json" };
-import { commands } from "../../src/cli/command.ts";
+import { commands, runCli } from "../../src/cli/command.ts";
 import { firstDifference } from "../../src/cli/difference.ts";
 import { helpOf, helpOfAll } from "../../src/cli/help.ts";
 import { createStyle } from "../../src/cli/style.ts";
+import { createTerminal } from "../../src/cli/terminal.ts";
 import { version } from "../../src/cli/version.ts";
+import { createWorld } from "../support/world.ts";
 
 Deno.test("command help has a usage, options and examples for every command", async () => {
   const style = createStyle(false);
@@ -21,6 +23,39 @@ Deno.test("command help has a usage, options and examples for every command", as
       assert.ok(help.includes(`--${option}`), `${name} ${option}`);
     }
     for (const line of help.split("\n")) assert.ok(line.length <= 125, `${name}: ${line}`);
+  }
+});
+
+Deno.test("command schema prints a JSON Schema for every name that it lists", async () => {
+  async function print(...argv: readonly string[]): Promise<string> {
+    let shown = "";
+    const take = (bytes: Uint8Array) => {
+      shown += new TextDecoder().decode(bytes);
+      return bytes.length;
+    };
+    const terminal = createTerminal({
+      stdout: { isTerminal: () => false, writeSync: take },
+      stderr: { isTerminal: () => false, writeSync: take },
+      stdin: { isTerminal: () => false, read: () => Promise.resolve(null) },
+      colours: false,
+      columns: () => undefined,
+    });
+    const cli = {
+      terminal,
+      seams: createWorld().seams,
+      env: () => undefined,
+      cwd: "/",
+      onInterrupt: () => () => {},
+    };
+    assert.equal(await runCli(argv, cli), 0, shown);
+    return shown;
+  }
+  const names = (await print("schema")).trimEnd().split("\n").map((line) => line.split(" ")[0] ?? "");
+  assert.ok(names.length >= 18);
+  for (const name of names) {
+    const schema = JSON.parse(await print("schema", name));
+    assert.match(schema["$schema"], /2020-12/, name);
+    assert.ok(schema.type === "object" || schema.oneOf?.length >= 1, name);
   }
 });
 

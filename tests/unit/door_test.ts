@@ -256,15 +256,17 @@ Deno.test("door tells the giver of a prompt everything, in order, before the end
     for (const event of events) host.say(event);
     await until(() => heard.length === 3);
     assert.deepEqual(heard, events);
+    // Whose answer it is says the token, not the client.
     await remote.answer(fakeQuestion(1).id, {
       decision: "allow",
-      by: { kind: "operator", id: "local" },
+      by: { kind: "agent", id: "itself" },
       shown: fakeQuestion(1).shown,
     });
     await remote.cancel(fakeRoot, "enough");
     host.end();
     assert.deepEqual(await report, fakeReport);
-    assert.deepEqual(host.answered, [{ id: fakeQuestion(1).id, decision: "allow" }]);
+    const by = { kind: "operator", id: "local" };
+    assert.deepEqual(host.answered, [{ id: fakeQuestion(1).id, decision: "allow", by }]);
     assert.deepEqual(host.canceled, ["enough"]);
     assert.equal(host.prompts[0]?.gone?.aborted, false);
   });
@@ -299,6 +301,32 @@ Deno.test("door ends a stream that its client does not want any more", async () 
     }
     assert.deepEqual(seen, [1, 2]);
   }, { host: createFakeHost({ entries: [fakeEntry(1), fakeEntry(2)] }) });
+});
+
+Deno.test("door that closes lets those who follow hear what was said until then", async () => {
+  let isFollowed = false;
+  const host: FakeHost = {
+    ...createFakeHost(),
+    async *follow(_root, _fromSeq, signal) {
+      isFollowed = true;
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      yield [fakeEntry(1)];
+      yield [fakeEntry(2)];
+    },
+  };
+  await withDoor(async ({ connect, door }) => {
+    const remote = createRemoteHost(await connect(), 7);
+    const seen: number[] = [];
+    const followed = (async () => {
+      for await (const page of remote.follow(fakeRoot, 1, new AbortController().signal)) {
+        seen.push(...page.map((entry) => entry.seq));
+      }
+    })();
+    await until(() => isFollowed);
+    await door.close();
+    await followed;
+    assert.deepEqual(seen, [1, 2]);
+  }, { host });
 });
 
 Deno.test("door that closes fails what is still being answered", async () => {

@@ -10,7 +10,10 @@ import { createFakeHost, fakeEntry, fakeRoot } from "../support/fake_host.ts";
 import { catalogWith } from "../support/tools.ts";
 import { digestNow } from "../support/world.ts";
 
-const digest = (bytes: Uint8Array) => Promise.resolve(digestNow(bytes));
+function digest(bytes: Uint8Array): Promise<string> {
+  return Promise.resolve(digestNow(bytes));
+}
+
 const catalog = new TextEncoder().encode(canonicalJson(catalogWith()));
 const catalogHash = digestNow(catalog);
 const root: RootRecord = {

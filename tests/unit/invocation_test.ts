@@ -3,22 +3,12 @@ import assert from "node:assert/strict";
 import type { InvocationContext } from "../../actors/invocation.ts";
 import { backOff } from "../../actors/invocation_rules.ts";
 import type { Decision } from "../../schemas/question.ts";
-import type { EffectClass, Mechanism } from "../../schemas/tool.ts";
-import { type Call, type CallSketch, failedCall, startCall, toolReturn } from "../support/calls.ts";
+import type { EffectClass } from "../../schemas/tool.ts";
+import { type CallSketch, effectOf, endingOf, failedCall, startCall, toolReturn } from "../support/calls.ts";
 import type { FailureSketch } from "../support/desk.ts";
 
 const asked: CallSketch = { tool: { approvalPolicy: "prompt" } };
-const unknown: FailureSketch = { status: "unknown", code: "tool_outcome_unknown", retryable: false };
 const final: FailureSketch = { retryable: false };
-
-function tool(effectClass: EffectClass, mechanism?: Mechanism): CallSketch {
-  return { tool: { effectClass, sideEffects: true, ...(mechanism === undefined ? {} : { mechanism }) } };
-}
-
-/** State, stored outcome and failure code of a call. */
-function ending(call: Call): readonly unknown[] {
-  return [call.state(), call.result()?.outcome, call.result()?.failure?.code];
-}
 
 Deno.test("invocation of an allowed call asks for its effect at once and succeeds with the result (I5)", () => {
   const call = startCall({ request: { arguments: { path: "a" } } });
@@ -45,7 +35,7 @@ Deno.test("invocation of an allowed call asks for its effect at once and succeed
 Deno.test("invocation of a name without an entry ends as not found and asks for nothing", () => {
   for (const entry of [undefined, { catalog: `sha256:${"f".repeat(64)}`, name: "look" }]) {
     const call = startCall({ request: { name: "nope", entry: entry as never } });
-    assert.deepEqual(ending(call), ["notFound", "not_found", "tool_unknown"]);
+    assert.deepEqual(endingOf(call), ["notFound", "not_found", "tool_unknown"]);
     assert.deepEqual([call.kinds(), call.result()?.attempts], [[], 0]);
   }
 });
@@ -62,11 +52,11 @@ Deno.test("invocation refuses arguments that do not fit or are no object, before
   const sketch = { tool: { inputSchema, approvalPolicy: "prompt" as const } };
   for (const given of [{}, { n: "1" }]) {
     const call = startCall({ ...sketch, request: { arguments: given } });
-    assert.deepEqual(ending(call), ["invalid", "invalid", "arguments_invalid"]);
+    assert.deepEqual(endingOf(call), ["invalid", "invalid", "arguments_invalid"]);
     assert.deepEqual([call.kinds(), call.reports()], [[], []]);
   }
   const text = startCall({ request: { arguments: undefined as never, argumentsText: "{oops" } });
-  assert.deepEqual(ending(text), ["invalid", "invalid", "arguments_invalid"]);
+  assert.deepEqual(endingOf(text), ["invalid", "invalid", "arguments_invalid"]);
   assert.match(text.result()?.failure?.message ?? "", /not a JSON object/);
 });
 
@@ -88,7 +78,7 @@ Deno.test("invocation never asks for the effect of a denied call", () => {
   ];
   for (const [sketch, code] of denials) {
     const call = startCall(sketch);
-    assert.deepEqual(ending(call), ["denied", "denied", code]);
+    assert.deepEqual(endingOf(call), ["denied", "denied", code]);
     assert.deepEqual([call.kinds(), call.reports()], [[], []]);
   }
   assert.equal(
@@ -129,7 +119,7 @@ Deno.test("invocation takes everything but a granted approval for a denial", () 
   for (const decision of decisions) {
     const call = startCall(asked);
     call.decide(decision);
-    assert.deepEqual(ending(call), ["denied", "denied", "approval_denied"]);
+    assert.deepEqual(endingOf(call), ["denied", "denied", "approval_denied"]);
     assert.deepEqual(call.kinds(), []);
   }
 });
@@ -139,7 +129,7 @@ Deno.test("invocation is denied when nobody answers or nobody is there", () => {
   for (const [via, code] of [["expired", "approval_expired"], ["unavailable", "approval_unavailable"]]) {
     const call = startCall(asked);
     call.decide("deny", via);
-    assert.deepEqual(ending(call), ["denied", "denied", code]);
+    assert.deepEqual(endingOf(call), ["denied", "denied", code]);
   }
 });
 
@@ -160,7 +150,7 @@ Deno.test("invocation of a tool with side effects is granted by its exact argume
 Deno.test("invocation ends as what the tool's outcome says", () => {
   const said = startCall();
   said.settle("tool.call", toolReturn("no such file", true));
-  assert.deepEqual(ending(said), ["completedWithError", "completed_with_error", undefined]);
+  assert.deepEqual(endingOf(said), ["completedWithError", "completed_with_error", undefined]);
   assert.equal(said.result()?.outcomeOf, "1.0");
 
   const endings: readonly (readonly [FailureSketch, string, string])[] = [
@@ -170,7 +160,7 @@ Deno.test("invocation ends as what the tool's outcome says", () => {
   ];
   for (const [failure, state, outcome] of endings) {
     const call = failedCall({}, failure);
-    assert.deepEqual(ending(call), [state, outcome, failure.code ?? "tool_failed"]);
+    assert.deepEqual(endingOf(call), [state, outcome, failure.code ?? "tool_failed"]);
     assert.deepEqual([call.result()?.attempts, call.result()?.outcomeOf], [1, undefined]);
   }
 });
@@ -178,7 +168,7 @@ Deno.test("invocation ends as what the tool's outcome says", () => {
 Deno.test("invocation tries again only as often as its effect class allows", () => {
   const attempts = { idempotent: 5, conditional: 3, non_idempotent: 1 } as const;
   for (const [effect, most] of Object.entries(attempts) as [EffectClass, number][]) {
-    const call = startCall(tool(effect, effect === "conditional" ? "key" : undefined));
+    const call = startCall(effectOf(effect, effect === "conditional" ? "key" : undefined));
     for (let attempt = 1; attempt < most; attempt++) {
       call.fail("tool.call");
       assert.deepEqual([call.state(), call.pending()], ["backingOff", ["timer.set"]], effect);
@@ -186,7 +176,7 @@ Deno.test("invocation tries again only as often as its effect class allows", () 
       assert.deepEqual([call.state(), call.argsOf("tool.call").attempt], ["running", attempt + 1], effect);
     }
     call.fail("tool.call");
-    assert.deepEqual(ending(call), ["failed", "failed", "tool_failed"], effect);
+    assert.deepEqual(endingOf(call), ["failed", "failed", "tool_failed"], effect);
     assert.equal(call.result()?.attempts, most, effect);
   }
 });
@@ -223,219 +213,6 @@ Deno.test("invocation waits at most 30 seconds between attempts", () => {
   const context = startCall().context() as unknown as InvocationContext;
   const waits = [6, 7, 8, 40].map((attempt) => backOff({ ...context, attempt }).args.jitterMs);
   assert.deepEqual(waits, [16_000, 30_000, 30_000, 30_000]);
-});
-
-Deno.test("invocation of which nobody knows the outcome repeats by its key, and never on its own otherwise", () => {
-  const states = [
-    [tool("idempotent"), "backingOff"],
-    [tool("conditional", "key"), "backingOff"],
-    [tool("conditional", "verify"), "verifying"],
-    [tool("conditional", "precondition"), "needsOperator"],
-    [tool("conditional"), "needsOperator"],
-    [tool("non_idempotent"), "needsOperator"],
-    [tool("non_idempotent", "key"), "needsOperator"],
-  ] as const;
-  for (const [sketch, state] of states) {
-    assert.equal(failedCall(sketch, unknown).state(), state, JSON.stringify(sketch));
-  }
-});
-
-// A repeat of an idempotent call harms nobody, so nobody is asked about one.
-Deno.test("invocation of an idempotent call is never uncertain: it is repeated, then it has failed", () => {
-  const call = failedCall({}, unknown);
-  for (let attempt = 2; attempt <= 5; attempt++) {
-    call.settle("timer.set", { firedAtMs: 0 });
-    call.fail("tool.call", unknown);
-  }
-  assert.deepEqual([call.state(), call.result()?.attempts, call.reports()], ["failed", 5, []]);
-});
-
-Deno.test("invocation that repeats by its key needs a person when its attempts are used up", () => {
-  const call = failedCall(tool("conditional", "key"), unknown);
-  for (let attempt = 2; attempt <= 3; attempt++) {
-    call.settle("timer.set", { firedAtMs: 0 });
-    assert.equal(call.argsOf("tool.call").key, "1.0");
-    call.fail("tool.call", unknown);
-  }
-  assert.equal(call.state(), "needsOperator");
-});
-
-// The outcome `failed` may be written only if nothing may have been applied, whatever a later attempt says (R3, R5).
-Deno.test("invocation stays in doubt when a later attempt fails for certain", () => {
-  const ends = [final, { status: "timed_out" }, { status: "canceled" }] as const;
-  for (const failure of ends) {
-    const call = failedCall(tool("conditional", "key"), unknown);
-    call.settle("timer.set", { firedAtMs: 0 });
-    call.fail("tool.call", failure);
-    assert.equal(call.state(), "needsOperator", JSON.stringify(failure));
-  }
-  const again = failedCall(tool("non_idempotent"), unknown);
-  again.decide("run_again");
-  again.fail("tool.call", final);
-  assert.equal(again.state(), "needsOperator");
-});
-
-Deno.test("invocation is out of doubt once a later attempt under the same key succeeds", () => {
-  const call = failedCall(tool("conditional", "key"), unknown);
-  call.settle("timer.set", { firedAtMs: 0 });
-  call.settle("tool.call", toolReturn("charged once"));
-  const { outcome, outcomeOf, attempts, via } = call.result() ?? {};
-  assert.deepEqual([outcome, outcomeOf, attempts, via], ["succeeded", "3.0", 2, undefined]);
-});
-
-Deno.test("invocation that can look up its effect succeeds when it finds it", () => {
-  const call = failedCall(tool("conditional", "verify"), unknown);
-  const request = call.desk.asks.at(-1)?.request;
-  assert.deepEqual([request?.port, request?.effect], ["tool.verify", "idempotent"]);
-  assert.equal(call.argsOf("tool.verify").key, "1.0");
-  call.settle("tool.verify", { applied: true });
-  assert.deepEqual(ending(call), ["succeeded", "succeeded", undefined]);
-  // The look-up is no result of the tool: the model is told in words that it was applied.
-  assert.deepEqual([call.result()?.via, call.result()?.outcomeOf], ["verify", undefined]);
-});
-
-Deno.test("invocation that looked in vain tries again, and fails only when no attempt is left", () => {
-  const call = failedCall(tool("conditional", "verify"), unknown);
-  for (let attempt = 2; attempt <= 3; attempt++) {
-    call.settle("tool.verify", { applied: false });
-    assert.equal(call.state(), "backingOff");
-    call.settle("timer.set", { firedAtMs: 0 });
-    assert.equal(call.argsOf("tool.call").attempt, attempt);
-    call.fail("tool.call", unknown);
-  }
-  call.settle("tool.verify", { applied: false });
-  assert.deepEqual(ending(call), ["failed", "failed", "tool_failed"]);
-  assert.equal(call.result()?.via, "verify");
-});
-
-Deno.test("invocation is out of doubt after a look-up: what fails for certain then has failed", () => {
-  const call = failedCall(tool("conditional", "verify"), unknown);
-  call.settle("tool.verify", { applied: false });
-  call.settle("timer.set", { firedAtMs: 0 });
-  call.fail("tool.call", final);
-  assert.deepEqual(ending(call), ["failed", "failed", "tool_failed"]);
-  assert.equal(call.result()?.via, undefined);
-});
-
-Deno.test("invocation whose look-up fails needs a person", () => {
-  const call = failedCall(tool("conditional", "verify"), unknown);
-  call.fail("tool.verify", final);
-  assert.equal(call.state(), "needsOperator");
-  const open = call.reports().at(-1);
-  assert.equal(open?.type === "question.open" && open.subject.kind, "uncertain");
-});
-
-Deno.test("invocation whose timer fails ends as its last attempt did", () => {
-  const sure = failedCall({}, {});
-  sure.fail("timer.set");
-  assert.equal(sure.state(), "failed");
-  const doubtful = failedCall(tool("conditional", "key"), unknown);
-  doubtful.fail("timer.set");
-  assert.equal(doubtful.state(), "needsOperator");
-});
-
-Deno.test("invocation that needs a person does what the operator says", () => {
-  const endings: readonly (readonly [Decision, readonly unknown[]])[] = [
-    ["mark_applied", ["succeeded", "succeeded", undefined]],
-    ["mark_not_applied", ["failed", "failed", "tool_failed"]],
-    ["abandon", ["unknown", "unknown", "outcome_abandoned"]],
-    ["allow", ["unknown", "unknown", "outcome_abandoned"]],
-  ];
-  for (const [decision, expected] of endings) {
-    const call = failedCall(tool("non_idempotent"), unknown);
-    call.decide(decision);
-    assert.deepEqual(ending(call), expected, decision);
-    const { via, outcomeOf, attempts } = call.result() ?? {};
-    assert.deepEqual([via, outcomeOf, attempts], ["operator", undefined, 1], decision);
-  }
-});
-
-Deno.test("invocation runs again when the operator says so, as its next attempt with a new deadline", () => {
-  const call = failedCall(tool("non_idempotent"), unknown);
-  call.run.now = 500_000;
-  call.decide("run_again");
-  assert.deepEqual([call.state(), call.argsOf("tool.call").attempt], ["running", 2]);
-  assert.deepEqual([call.argsOf("tool.call").key, call.desk.asks.at(-1)?.request.deadlineAtMs], [
-    "1.0",
-    530_000,
-  ]);
-  call.settle("tool.call", toolReturn("done"));
-  assert.deepEqual([call.result()?.outcome, call.result()?.via], ["succeeded", undefined]);
-});
-
-Deno.test("invocation canceled while a person is asked ends at once and withdraws its question", () => {
-  const call = startCall(asked);
-  call.cancel();
-  assert.deepEqual(ending(call), ["canceled", "canceled", "tool_canceled"]);
-  assert.deepEqual(call.reports().map((report) => report.type), ["question.open", "question.withdraw"]);
-  assert.deepEqual(call.kinds(), []);
-});
-
-// Proves K11.
-Deno.test("invocation canceled while it runs tells its port and waits for what really happened", () => {
-  for (const effect of ["idempotent", "conditional", "non_idempotent"] as const) {
-    const call = startCall(tool(effect));
-    call.cancel();
-    assert.deepEqual([call.state(), call.pending(), call.desk.asks[0]?.cancelAsked], [
-      "running",
-      ["tool.call"],
-      true,
-    ]);
-    call.cancel();
-    assert.equal(call.state(), "running");
-    call.settle("tool.call", toolReturn("too late"));
-    assert.deepEqual(ending(call), ["succeeded", "succeeded", undefined], effect);
-  }
-});
-
-// Proves K11.
-Deno.test("invocation canceled while it runs makes no further attempt", () => {
-  const endings: readonly (readonly [CallSketch, FailureSketch, string])[] = [
-    [{}, { status: "canceled", code: "tool_canceled" }, "canceled"],
-    [{}, {}, "failed"],
-    [tool("conditional", "key"), {}, "failed"],
-    [tool("conditional", "key"), unknown, "needsOperator"],
-    [tool("conditional", "verify"), unknown, "verifying"],
-    [tool("non_idempotent"), unknown, "needsOperator"],
-  ];
-  for (const [sketch, failure, state] of endings) {
-    const call = startCall(sketch);
-    call.cancel();
-    call.fail("tool.call", failure);
-    assert.equal(call.state(), state, JSON.stringify([sketch, failure]));
-  }
-});
-
-Deno.test("invocation canceled between two attempts ends without the next one", () => {
-  const call = failedCall({}, {});
-  call.cancel();
-  assert.deepEqual(ending(call), ["canceled", "canceled", "tool_canceled"]);
-  assert.deepEqual([call.pending(), call.desk.asks.at(-1)?.state], [[], "dropped"]);
-});
-
-// Proves K11: `canceled` says that nothing was applied.
-Deno.test("invocation canceled while an attempt may have been applied is never canceled for certain", () => {
-  const call = failedCall(tool("conditional", "key"), unknown);
-  assert.equal(call.state(), "backingOff");
-  call.cancel();
-  assert.equal(call.state(), "needsOperator");
-});
-
-Deno.test("invocation canceled while it looks up its effect waits for the answer, then stops", () => {
-  for (const [applied, state] of [[true, "succeeded"], [false, "failed"]] as const) {
-    const call = failedCall(tool("conditional", "verify"), unknown);
-    call.cancel();
-    assert.deepEqual([call.state(), call.pending()], ["verifying", ["tool.verify"]]);
-    call.settle("tool.verify", { applied });
-    assert.equal(call.state(), state);
-  }
-});
-
-Deno.test("invocation canceled while the operator is asked ends as unknown and withdraws its question", () => {
-  const call = failedCall(tool("non_idempotent"), unknown);
-  call.cancel();
-  assert.deepEqual(ending(call), ["unknown", "unknown", "outcome_abandoned"]);
-  assert.deepEqual(call.reports().map((report) => report.type), ["question.open", "question.withdraw"]);
 });
 
 Deno.test("invocation that has ended ignores whatever comes", () => {

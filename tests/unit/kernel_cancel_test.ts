@@ -98,7 +98,7 @@ Deno.test("kernel lets idempotent effects be dropped: they are stopped, and the 
     body
   );
   assert.deepEqual(dropped, [{ id: "2.0" }, { id: "2.1" }, { id: "2.2" }]);
-  await puppet.stage.runtime.rest();
+  await world.advance(limits.writerLingerMs);
   assert.deepEqual([puppet.rows(), world.sleepers], [[], 0]);
   const after = await reopen(puppet);
   await after.stage.world.advance(60_000);

@@ -77,11 +77,11 @@ Deno.test("kernel shows no question and sets no timer before its unit is durable
   const { world, runtime } = puppet.stage;
   state.isHanging = true;
   await askAll(puppet, [questionUntil(world.now() + 60_000), timerAt(world.now() + 1_000)]);
-  assert.deepEqual([runtime.questions.list(), world.sleepers], [[], 0]);
+  assert.deepEqual([runtime.questions.list().length, puppet.kernel.running.size], [0, 0]);
   state.isHanging = false;
   puppet.stage.handle.release(true);
   await world.settle();
-  assert.deepEqual([runtime.questions.list().length, world.sleepers], [1, 2]);
+  assert.deepEqual([runtime.questions.list().length, puppet.kernel.running.size], [1, 2]);
 });
 
 // Proves K9.

@@ -152,6 +152,17 @@ Deno.test("kernel takes a message of another root that breaks the machine off it
   assert.deepEqual(await linesOf(after, receiver), lines);
 });
 
+// Proves K18.
+Deno.test("kernel fails a crank whose unit no commit could hold (K18, K23)", async () => {
+  const puppet = await openPuppet();
+  const outgoing = { kind: "note", type: "test.note", body: "x".repeat(3_000) } as const;
+  const { status, value } = await replyTo(puppet, await puppet.act({ do: "post", outgoing, times: 500 }));
+  assert.deepEqual([status, value.failure.code], ["failed", "too_large"]);
+  await puppet.stage.world.advance(soonMs);
+  await puppet.act({ do: "post", outgoing, times: 5 });
+  assert.equal((await puppet.lines()).filter((line) => line === "note test.note").length, 5);
+});
+
 Deno.test("kernel breaks off a machine that goes round without end (K8)", async () => {
   const puppet = await openPuppet();
   const { status, value } = await replyTo(puppet, await puppet.tell({ type: "puppet.spin" }));

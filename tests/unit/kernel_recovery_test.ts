@@ -3,11 +3,22 @@ import assert from "node:assert/strict";
 import type { PortOutcome } from "../../schemas/effect.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { EffectClass, Mechanism } from "../../schemas/tool.ts";
+import { submit } from "../../src/kernel/command.ts";
 import { create } from "../../src/kernel/create.ts";
 import type { KernelError } from "../../src/kernel/kernel.ts";
 import { keys } from "../../src/journal/keys.ts";
+import { type Store, StoreError } from "../../src/journal/store.ts";
 import type { Fault, FaultPlan } from "../support/memory_store.ts";
-import { callOf, modelCall, ok, openPuppet, type Puppet, reopen, wirePuppets } from "../support/puppet.ts";
+import {
+  callOf,
+  flush,
+  modelCall,
+  ok,
+  openPuppet,
+  type Puppet,
+  reopen,
+  wirePuppets,
+} from "../support/puppet.ts";
 import { settled } from "../support/stage.ts";
 import { rootNamed } from "../support/units.ts";
 import { digestNow } from "../support/world.ts";
@@ -101,13 +112,32 @@ Deno.test("kernel quarantines a root whose machine does not ask what was recorde
   await after.stage.world.advance(1_000);
   const record = after.kernel.records.get(after.root);
   assert.equal(record?.status, "quarantined");
-  assert.match(record?.reason ?? "", /does not replay at 4: the machine asks no more than was recorded/);
+  assert.match(record?.reason ?? "", /does not replay at 4: /);
   assert.deepEqual([await after.lines(), after.hands.length], [lines, 0]);
   await assert.rejects(after.tell({ type: "puppet.nothing" }), (error: KernelError) => {
     return error.code === "root_quarantined";
   });
   const later = await reopen(after);
   assert.equal(later.kernel.records.get(later.root)?.status, "quarantined");
+});
+
+Deno.test("kernel keeps away from a root that it cannot read, but does not condemn it (K20)", async () => {
+  const before = await openPuppet();
+  await before.tell({ type: "puppet.act", acts: [], n: 1 });
+  const inner = before.stage.disk.open();
+  const broken = new StoreError("store_busy", "Cannot read store: it is busy");
+  const store: Store = {
+    get: (key) => key[0] === "snap" ? Promise.reject(broken) : inner.get(key),
+    list: (range) => inner.list(range),
+    commit: (commit) => inner.commit(commit),
+    close: () => inner.close(),
+  };
+  const during = await reopen(before, { runtime: { store } });
+  const given = await during.tell({ type: "puppet.nothing" });
+  await assert.rejects(settled(during.stage.world, given.reply), /it is busy/);
+  const after = await reopen(during);
+  await after.tell({ type: "puppet.act", acts: [], n: 2 });
+  assert.deepEqual(after.heard().map((one) => one["n"]), [1, 2]);
 });
 
 Deno.test("kernel wakes no root at start that has nothing open (K19)", async () => {
@@ -136,6 +166,8 @@ Deno.test("kernel asks again what a repeat cannot harm, as often as its class al
       const started = puppet.hands.map(({ performance }) => [performance.attempt, performance.key]);
       assert.deepEqual(started, [[attempt, `${puppet.root}#2.0`]]);
       assert.deepEqual((await attemptNotes(puppet)).at(-1), { id: "2.0", attempt });
+      // The snapshot that this brings about carries the count, too.
+      if (attempt % 2 === 0) await puppet.tell({ type: "puppet.nothing" });
     }
     puppet = await reopen(puppet);
     await puppet.stage.world.advance(limits.reaskJitterMs);
@@ -187,11 +219,12 @@ Deno.test("kernel says what it does not know in the order of the asks, before an
   hung.isHanging = true;
   const message = { type: "puppet.letter" };
   const acts = [{ do: "post", outgoing: { kind: "message", to: before.root, message } }];
-  kernel.roots.get(sender)?.mailbox.push({
-    kind: "input",
-    body: { message: { type: "puppet.act", acts: acts as never } },
-  });
-  await before.tell({ type: "puppet.nothing" });
+  const ref = { principal: "operator:test", key: "letter" };
+  await settled(
+    stage.world,
+    submit(kernel, { root: sender, message: { type: "puppet.act", acts: acts as never }, ref }),
+  );
+  await flush(stage);
   const after = await reopen(before, { store: {} });
   await after.stage.world.settle();
   const told = (await after.entries()).filter(({ epoch, kind }) => epoch === 2 && kind !== "note");
@@ -252,7 +285,10 @@ Deno.test("kernel quarantines a root whose recovery ended the process three time
 Deno.test("kernel forgets failed recoveries once one went well (K20)", async () => {
   let puppet = await openPuppet();
   await puppet.act({ do: "ask", id: "t", request: modelCall });
-  for (let start = 1; start <= 4; start++) puppet = await reopen(puppet);
+  for (let start = 1; start <= 4; start++) {
+    puppet = await reopen(puppet);
+    await flush(puppet.stage);
+  }
   assert.equal(puppet.kernel.records.get(puppet.root)?.status, "active");
   assert.deepEqual(puppet.rows(), ["open"]);
 });

@@ -6,8 +6,17 @@ import { submit } from "../../src/kernel/command.ts";
 import { CrankDesk } from "../../src/kernel/desk.ts";
 import { KernelError } from "../../src/kernel/kernel.ts";
 import { makeReady } from "../../src/kernel/route.ts";
-import { callOf, modelCall, ok, openPuppet, questionUntil, reopen, timerAt } from "../support/puppet.ts";
-import { openStage, settled } from "../support/stage.ts";
+import {
+  callOf,
+  flush,
+  modelCall,
+  ok,
+  openPuppet,
+  questionUntil,
+  reopen,
+  timerAt,
+} from "../support/puppet.ts";
+import { openStage, settled, type ToolSketch } from "../support/stage.ts";
 import { rootNamed } from "../support/units.ts";
 
 const other = rootNamed(2);
@@ -236,48 +245,38 @@ Deno.test("kernel refuses inputs to a full mailbox, and never an outcome", async
   assert.equal(live.mailbox.length, limits.mailboxMessagesMax + 1);
   live.held = false;
   makeReady(kernel, live);
+  await stage.world.advance(limits.writerLingerMs);
   for (const one of given) await settled(stage.world, one.accepted());
   assert.equal((await puppet.lines()).at(-1), "outcome tool.call");
   await settled(stage.world, give(1_000));
 });
 
-// Proves K19.
-Deno.test("kernel keeps rows for what is open, due, asked and on its way, and only as long", async () => {
-  const puppet = await openPuppet();
-  const { world, runtime } = puppet.stage;
-  const due = world.now() + 5_000;
-  assert.deepEqual(puppet.rows(), []);
-  await puppet.act({ do: "ask", id: "t", request: timerAt(due) });
-  assert.deepEqual(puppet.rows(), ["due"]);
-  await puppet.act({ do: "ask", id: "a", request: callOf("non_idempotent") });
-  assert.deepEqual(puppet.rows(), ["due", "open"]);
-  await puppet.act({ do: "ask", id: "q", request: questionUntil(due) });
-  assert.deepEqual(puppet.rows(), ["due", "open", "question"]);
-  const [question] = runtime.questions.list();
-  const by = { kind: "operator", id: "test" } as const;
-  runtime.questions.answer(question?.id ?? "", { decision: "allow", by, shown: question?.shown ?? "" });
-  await world.settle();
-  assert.deepEqual(puppet.rows(), ["due", "open"]);
-  await puppet.hands[0]?.end(ok());
-  await world.settle();
-  assert.deepEqual(puppet.rows(), ["due"]);
-  await world.advance(5_000);
-  assert.deepEqual(puppet.rows(), []);
-  await puppet.act({ do: "ask", id: "t2", request: timerAt(due + 50_000) });
-  await puppet.act({ do: "stop", id: "t2" });
-  await puppet.stage.runtime.rest();
-  assert.deepEqual(puppet.rows(), []);
-});
+/** A tool that takes so long. */
+function slowTool(name: string, ms: number): ToolSketch {
+  const work: ToolSketch["work"] = async ({ clock }) => {
+    await clock.sleepUntil(clock.now() + ms);
+    return `${name} is done`;
+  };
+  return { name, parallelSafe: true, work };
+}
 
-// Proves K25.
-Deno.test("kernel stores the state's hash wherever a root rests, and every 256 entries where it does not", async () => {
-  const puppet = await openPuppet();
-  await puppet.tell({ type: "puppet.nothing" });
-  await puppet.tell({ type: "puppet.busy" });
-  for (let n = 0; n < 2 * limits.snapshotEveryEntries + 10; n++) {
-    await puppet.tell({ type: "puppet.nothing" });
-  }
-  await puppet.tell({ type: "puppet.rest" });
-  const hashed = (await puppet.entries()).filter((entry) => entry.state !== undefined).map(({ seq }) => seq);
-  assert.deepEqual(hashed, [1, 2, 258, 514, 526]);
+// Proves CM-91: the real order of completion is in the journal, the model's own order in what the model is told.
+Deno.test("kernel journals outcomes in the order in which they came, whatever order the model is told", async () => {
+  const stage = await openStage({
+    answers: [{ calls: [{ tool: "slow" }, { tool: "quick" }] }, { text: "Done." }],
+    tools: [slowTool("slow", 2_000), slowTool("quick", 1_000)],
+  });
+  const session = await stage.session();
+  const given = await settled(stage.world, stage.runtime.prompt(session, "Go."));
+  await stage.world.advance(3_000);
+  await settled(stage.world, given.report);
+  const outcomes = (await stage.entries(session)).filter(({ type, kind }) =>
+    type === "tool.call" && kind === "outcome"
+  );
+  const text = outcomes.map(({ body }) => (body as { value: { model: string } }).value.model);
+  assert.deepEqual(text, ["quick is done", "slow is done"]);
+  const messages = await settled(stage.world, stage.runtime.conversations.transcript(session, "1.0"));
+  const told = messages.flatMap((message) => message.role === "tool" ? [message.text] : []);
+  assert.deepEqual(told, ["slow is done", "quick is done"]);
+  assert.equal((await stage.replay(session, { strict: true })).divergence, undefined);
 });

@@ -31,8 +31,13 @@ function createPipes() {
   return { terminal, shown };
 }
 
-function entry(seq: number, kind: Entry["kind"], type: string, body: Json, cause = seq): Entry {
-  return { v: 1, seq, at: startMs + seq * 10, kind, type, cause, epoch: 1, body };
+function entry(seq: number, kind: Entry["kind"], type: string, body: Json): Entry {
+  return { v: 1, seq, at: startMs + seq * 10, kind, type, cause: seq, epoch: 1, body };
+}
+
+/** An entry that the one with number `cause` caused. */
+function causedBy(cause: number, { cause: _, ...rest }: Entry): Entry {
+  return { ...rest, cause };
 }
 
 function entries(...list: Entry[]): HostEvent {
@@ -44,12 +49,9 @@ function delta(id: string, text: string): HostEvent {
 }
 
 const prompt = entry(2, "input", "session.prompt", { message: { type: "session.prompt", text: "hi" } });
-const generate = entry(
-  3,
-  "intent",
-  "model.generate",
-  { n: 0, port: "model.generate", args: { append: [] } },
+const generate = causedBy(
   2,
+  entry(3, "intent", "model.generate", { n: 0, port: "model.generate", args: { append: [] } }),
 );
 
 function answer(seq: number, id: string, text: string): Entry {
@@ -63,12 +65,12 @@ function answer(seq: number, id: string, text: string): Entry {
 
 function plan(seq: number, ...stages: string[][]): Entry {
   const body = { stages: stages.map((members) => ({ members: members.map((ordinal) => ({ ordinal })) })) };
-  return entry(seq, "note", "turn.planned", body, 4);
+  return causedBy(4, entry(seq, "note", "turn.planned", body));
 }
 
 function call(seq: number, n: number, invocation: string, args: Json = {}): Entry {
   const body = { n, port: "tool.call", args: { invocation, entry: { name: `tool_${n}` }, arguments: args } };
-  return entry(seq, "intent", "tool.call", body, 4);
+  return causedBy(4, entry(seq, "intent", "tool.call", body));
 }
 
 function result(seq: number, id: string, value: Json): Entry {
@@ -172,16 +174,15 @@ Deno.test("transcript shows calls that never reached a tool, with the reason tha
     { type: "result", callId: "a", name: "tool_0", outcome: "4.0" },
     { type: "refusal", callId: "b", name: "rm\x1b", text: "not_found: No tool is named so: use another" },
   ];
-  const again = entry(9, "intent", "model.generate", { n: 0, port: "model.generate", args: { append } }, 8);
+  const again = entry(9, "intent", "model.generate", { n: 0, port: "model.generate", args: { append } });
   assert.equal(play(entries(again)), "  ✗ rm\\u{1b}  not_found  No tool is named so: use another\n");
 });
 
 Deno.test("transcript says who decided a question", () => {
-  const ask = entry(6, "intent", "question.ask", {
-    n: 1,
-    port: "question.ask",
-    args: { subject: { tool: "rm" } },
-  }, 4);
+  const ask = causedBy(
+    4,
+    entry(6, "intent", "question.ask", { n: 1, port: "question.ask", args: { subject: { tool: "rm" } } }),
+  );
   const value = { decision: "deny", by: { kind: "operator", id: "local" } };
   const decided = entry(7, "outcome", "question.ask", { id: "4.1", attempt: 1, status: "ok", value });
   assert.equal(play(entries(ask, decided)), "  ? rm  deny by operator local\n");

@@ -116,5 +116,5 @@ async function runTurns({ asked, turns }: protocol.TurnsRequest): Promise<protoc
 
 await serve({
   turns: runTurns,
-  allocation: ({ asked, turns }) => measureAllocation(() => turn(asked), turns),
+  allocation: ({ asked, ...window }) => measureAllocation(() => turn(asked), window),
 });
