@@ -283,10 +283,26 @@ function stopError(reason: StoreError | "stopped"): Error {
     : reason;
 }
 
+/**
+ * Stops in order: effects that could hurt may end and be recorded, what was written becomes durable, the store is closed.
+ * A disk that does not answer is waited for no longer than the grace; what it did not take was never acknowledged.
+ */
 async function stopRuntime(kernel: Kernel, journal: Journal): Promise<void> {
-  if (kernel.stopped === undefined) {
-    await journal.writer.idle().catch(() => {});
-    halt(kernel, "stopped");
+  const { clock } = kernel.seams;
+  const giveUpAt = clock.now() + limits.stopGraceMs;
+  while (kernel.stopped === undefined && hasHarmful(kernel) && clock.now() < giveUpAt) {
+    await clock.sleepUntil(clock.now() + 20);
   }
-  await journal.close();
+  const enough = new AbortController();
+  const gaveUp = clock.sleepUntil(clock.now() + limits.stopGraceMs, enough.signal);
+  await Promise.race([journal.writer.idle().catch(() => {}), gaveUp]);
+  if (kernel.stopped === undefined) halt(kernel, "stopped");
+  if (journal.writer.unwritten > 0) journal.writer.abandon();
+  await Promise.race([journal.close().catch(() => {}), gaveUp]);
+  enough.abort();
+}
+
+/** True while an effect runs of which it must be known whether it happened. */
+function hasHarmful(kernel: Kernel): boolean {
+  return [...kernel.running.values()].some((running) => running.effect !== "idempotent");
 }

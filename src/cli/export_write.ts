@@ -1,7 +1,7 @@
 /** Writes a session to an export: line by line, so that a long one never stands in memory. */
 import type { CheckpointBody, CreatedBody, Entry, RootRecord } from "../../schemas/entry.ts";
 import type { Records } from "../host/host.ts";
-import { catalogHashIn } from "../kernel/wake.ts";
+import { catalogHashIn } from "../journal/named_blobs.ts";
 import type { Seams } from "../seams.ts";
 import {
   type ExportBlob,

@@ -22,7 +22,8 @@ export function createCatalogSeal(shelf: CatalogShelf): Performer<"catalog.seal"
     const bytes = canonicalBytes(catalog as unknown as Json);
     const hash = await shelf.digest(bytes);
     shelf.putBlob({ digest: hash, bytes });
-    internCatalog(hash, catalog);
+    // What the library holds must be what a later process reads back, to the order of its keys (K5).
+    internCatalog(hash, JSON.parse(new TextDecoder().decode(bytes)));
     return { status: "ok", value: { hash, epoch: catalog.epoch } };
   };
 }

@@ -1,5 +1,7 @@
 /** Examination of a store: every chain, head, blob and snapshot, and how far each stream is sound. Reads only. */
-import { StreamHead } from "../../schemas/entry.ts";
+import { type Entry, StreamHead } from "../../schemas/entry.ts";
+import { attachmentIn, catalogHashIn, mayNameBlobs } from "./named_blobs.ts";
+import { restoreBody } from "./stream_reader.ts";
 import { readBlob } from "./blobs.ts";
 import { keys, prefixes } from "./keys.ts";
 import {
@@ -171,11 +173,9 @@ class Round {
       this.counts.entries += entries.length;
       const names: string[] = [];
       let isReadable = true;
-      for (const { epoch, seq, blob } of entries) {
-        this.epoch = Math.max(this.epoch, epoch);
-        if (blob === undefined) continue;
-        names.push(blob.digest);
-        isReadable = await this.#examineBlob({ root, seq, name: blob.digest }) && isReadable;
+      for (const entry of entries) {
+        this.epoch = Math.max(this.epoch, entry.epoch);
+        isReadable = await this.#examineEntry(root, entry, names) && isReadable;
       }
       walk.take(header, names, isReadable);
     } catch (error) {
@@ -203,6 +203,26 @@ class Round {
     }
   }
 
+  /** Adds the blobs that an entry names to `names`; false if it cannot be used without one that is damaged. */
+  async #examineEntry(root: string, entry: Entry, names: string[]): Promise<boolean> {
+    const { seq, blob } = entry;
+    if (blob !== undefined) {
+      names.push(blob.digest);
+      if (!await this.#examineBlob({ root, seq, name: blob.digest })) return false;
+    }
+    if (!mayNameBlobs(entry)) return true;
+    const whole = await restoreBody(entry, { store: this.#store, root, digest: this.#digest });
+    const attachment = attachmentIn(whole);
+    // A lost attachment is told, but the stream goes on without it: nothing is decided by it.
+    if (attachment !== undefined && await this.#examineBlob({ root, seq, name: attachment })) {
+      names.push(attachment);
+    }
+    const catalog = catalogHashIn(whole);
+    if (catalog === undefined) return true;
+    names.push(catalog);
+    return await this.#examineBlob({ root, seq, name: catalog });
+  }
+
   async #examineBlob({ root, seq, name }: { root: string; seq: number; name: string }): Promise<boolean> {
     if (!this.#blobs.has(name)) {
       this.counts.blobs += 1;
@@ -210,7 +230,7 @@ class Round {
     }
     const wrong = this.#blobs.get(name);
     if (wrong === undefined) return true;
-    const message = `Cannot read the body of entry ${seq} of ${root}: ${wrong}`;
+    const message = `Cannot read what entry ${seq} of ${root} holds: ${wrong}`;
     this.findings.push({ root, first: seq, last: seq, code: "blob_damaged", message });
     return false;
   }

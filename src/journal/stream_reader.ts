@@ -78,7 +78,7 @@ export async function* readStream(reading: StreamReading): AsyncIterable<readonl
 }
 
 /** Puts an entry's body back from its blob. A missing or altered blob throws {@linkcode JournalDamage} with its seq. */
-async function restoreBody(
+export async function restoreBody(
   entry: Entry,
   { store, root, digest }: Pick<StreamReading, "store" | "root" | "digest">,
 ): Promise<Entry> {

@@ -25,7 +25,12 @@ export function start(kernel: Kernel, what: Start): void {
   const { root, record, attempt, early } = what;
   const key = intentKey(root, record.id);
   if (kernel.stopped !== undefined || record.withdrawn || kernel.running.has(key)) return;
-  const running: Running = { attempt, abort: new AbortController(), started: true };
+  const running: Running = {
+    attempt,
+    effect: record.request.effect,
+    abort: new AbortController(),
+    started: true,
+  };
   kernel.running.set(key, running);
   perform(kernel, what, running, early ? `${key}@${kernel.journal.epoch}` : key);
 }
@@ -154,7 +159,8 @@ export function restart(kernel: Kernel, what: Start): void {
   const key = intentKey(what.root, what.record.id);
   if (kernel.stopped !== undefined || what.record.withdrawn || kernel.running.has(key)) return;
   if (waitsForPeople(what.record.request.port)) return start(kernel, what);
-  const running: Running = { attempt: what.attempt, abort: new AbortController(), started: false };
+  const { effect } = what.record.request;
+  const running: Running = { attempt: what.attempt, effect, abort: new AbortController(), started: false };
   kernel.running.set(key, running);
   const begin = () => {
     if (kernel.running.get(key) !== running) return admitNext(kernel);

@@ -3,6 +3,7 @@ import type { WiredMachines } from "../../actors/wiring.ts";
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
+import type { EffectClass } from "../../schemas/tool.ts";
 import type { Performers, Progress } from "../effects/performer.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { StoreError } from "../journal/store.ts";
@@ -14,6 +15,7 @@ import type { Mail } from "./mail.ts";
 /** An effect that is being carried out. It belongs to the runtime, not to the root that asked (K22). */
 export interface Running {
   readonly attempt: number;
+  readonly effect: EffectClass;
   readonly abort: AbortController;
   /** False while it waits for a place among the re-asks (K19). */
   started: boolean;

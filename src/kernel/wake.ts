@@ -1,6 +1,7 @@
 /** Wakes a sleeping root: snapshot, tail, checks, then the open intents (K20, K22). */
 import type { CheckpointBody, CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
+import { catalogHashIn } from "../journal/named_blobs.ts";
 import { StoreError } from "../journal/store.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, noteAttempt } from "./feed.ts";
 import type { Kernel } from "./kernel.ts";
@@ -70,7 +71,9 @@ function dropMail(kernel: Kernel, address: RootAddress): void {
   kernel.seams.log({ level: "warning", event: "mail_undeliverable", detail });
   if (kernel.records.has(address)) return;
   // No start may find these rows again: they would be brought, and dropped, for ever (K19).
-  const letters = lost.flatMap((mail) => mail.kind === "input" && mail.inbox !== undefined ? [mail.inbox] : []);
+  const letters = lost.flatMap((mail) =>
+    mail.kind === "input" && mail.inbox !== undefined ? [mail.inbox] : []
+  );
   kernel.journal.writer.push({ root: address, entries: [], sets: [], deletes: letters }, () => {
     for (const key of letters) kernel.claimed.delete(claimOf(key));
     schedule(kernel);
@@ -181,16 +184,6 @@ function short(value: unknown): string {
 export async function loadCatalogIn(kernel: Pick<Kernel, "loadCatalog">, entry: Entry): Promise<void> {
   const hash = catalogHashIn(entry);
   if (hash !== undefined) await kernel.loadCatalog(hash);
-}
-
-/** The catalog that an entry is the first to name in its stream, if it is one of those. */
-export function catalogHashIn(entry: Entry): string | undefined {
-  const body = entry.body as
-    | { readonly message?: { readonly catalog?: { readonly hash?: string } } }
-    | undefined;
-  if (entry.kind === "input" && entry.type === "catalog.issued") return body?.message?.catalog?.hash;
-  const value = (entry.body as { readonly value?: { readonly hash?: string } } | undefined)?.value;
-  return entry.kind === "outcome" && entry.type === "catalog.seal" ? value?.hash : undefined;
 }
 
 /** Loads every catalog that a persisted state may name: a superset, since only hashes of real catalogs are found. */

@@ -12,8 +12,9 @@ import { passivate } from "../../src/kernel/passivate.ts";
 import { principalText, type Runtime } from "../../src/runtime.ts";
 import type { MemoryDisk } from "../support/memory_store.ts";
 import type { Life } from "./life.ts";
-import { type Outside, sourceOfVersion } from "./outside.ts";
+import type { Outside } from "./outside.ts";
 import { messageOf, type PlannedCommand, type Scenario, type Tool, tools } from "./scenario.ts";
+import { sourceOfVersion } from "./targets.ts";
 
 /** What a client knows of one of its commands. */
 export interface Ticket {

@@ -25,7 +25,9 @@ export interface Case {
   readonly complain: Complain;
 }
 
-const digest = (bytes: Uint8Array) => Promise.resolve(digestNow(bytes));
+function digest(bytes: Uint8Array): Promise<string> {
+  return Promise.resolve(digestNow(bytes));
+}
 
 /** Asks every judge. The first complaint is the one to look at: later ones may follow from it. */
 export async function judge(evidence: Evidence, complain: Complain): Promise<void> {

@@ -4,7 +4,7 @@ import type { StreamHead } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
 import { openJournalReader } from "../../src/journal/journal.ts";
 import { keys, prefixes } from "../../src/journal/keys.ts";
-import type { StoreKey } from "../../src/journal/store.ts";
+import { StoreError, type StoreKey } from "../../src/journal/store.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { startRuntime } from "../../src/runtime.ts";
 import type { Fault, MemoryDisk } from "../support/memory_store.ts";
@@ -173,8 +173,9 @@ export class Lives {
   #failedStart(life: Life): boolean {
     const { note, complain, plan } = this.#options;
     note(`life ${life.number} could not start: ${life.failure}`);
-    const mayFail = this.#all.length > 1 || (this.#crashes.length > 0 && plan.throwing > 0);
-    if (!mayFail) complain("K20", `The runtime does not start: ${life.failure}`);
+    const hasCause = this.#all.length > 1 || (this.#crashes.length > 0 && plan.throwing > 0);
+    const isOfStore = life.failure instanceof StoreError || String(life.failure).includes("store_fault");
+    if (!hasCause || !isOfStore) complain("K20", `The runtime does not start: ${life.failure}`);
     this.#all.pop()?.kill();
     this.begin();
     return true;

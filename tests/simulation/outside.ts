@@ -1,31 +1,22 @@
 /** The world outside: targets of tools with a ledger, a model, requests on the wire. It outlives every crash. */
-import type { CatalogSource } from "../../schemas/catalog.ts";
-import { failure, retryableFailure } from "../../schemas/failure.ts";
-import type { ModelEvent } from "../../schemas/model.ts";
-import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
+import type { PortKind } from "../../schemas/effect.ts";
+import { failure } from "../../schemas/failure.ts";
+import type { ToolResultEnvelope } from "../../schemas/tool.ts";
 import { canonicalJson } from "../../schemas/json.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import type { Performance, Performer, PerformerResult } from "../../src/effects/performer.ts";
 import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
 import { keys } from "../../src/journal/keys.ts";
-import { ModelError, type ModelProvider } from "../../src/model/provider.ts";
+import type { ModelProvider } from "../../src/model/provider.ts";
 import { scriptedCapabilities } from "../../src/model/scripted.ts";
 import type { HostPerformers, HostServices } from "../../src/runtime.ts";
-import { type BuiltinTool, errorEnvelope, textEnvelope } from "../../src/tools/tool.ts";
+import { errorEnvelope, textEnvelope } from "../../src/tools/tool.ts";
 import type { MemoryDisk } from "../support/memory_store.ts";
-import { sourceOf } from "../support/stage.ts";
 import { createBlobs } from "../support/tools.ts";
 import type { Bug } from "./bugs.ts";
 import type { Life } from "./life.ts";
-import {
-  type Fate,
-  type ModelTurn,
-  poisons,
-  type Scenario,
-  type Tool,
-  toolNamed,
-  tools,
-} from "./scenario.ts";
+import { type Fate, poisons, type Scenario, type Tool, toolNamed, tools } from "./scenario.ts";
+import { builtinOf, eventsOf, refused } from "./targets.ts";
 
 /** One application of an effect: what cannot be taken back. */
 export interface LedgerLine {
@@ -163,7 +154,8 @@ export class Outside {
     return this.#options.bug.performers?.(performers) ?? performers;
   }
 
-  #note(life: Life, { root, id, key, attempt, request }: Performance, tool: Tool | undefined): void {
+  #note<K extends PortKind>(life: Life, performance: Performance<K>, tool: Tool | undefined): void {
+    const { root, id, key, attempt, request } = performance;
     const head = this.#options.disk.get(keys.head(root))?.value as { readonly seq: number } | undefined;
     this.performed.push({
       life: life.number,
@@ -257,64 +249,4 @@ export class Outside {
 interface Started {
   readonly performance: Performance<"tool.call">;
   readonly fate: Fate;
-}
-
-function* eventsOf({ text, calls, error }: ModelTurn, place: string): Iterable<ModelEvent> {
-  if (error !== undefined) {
-    throw new ModelError("model_failed", "No answer", { retryable: error === "retryable" });
-  }
-  yield { type: "text_delta", text };
-  for (const [index, call] of calls.entries()) {
-    yield {
-      type: "tool_call_done",
-      callId: `call_${place}_${index}`,
-      name: call.tool,
-      arguments: call.text === undefined ? {} : { text: call.text },
-    };
-  }
-  yield { type: "done", finishReason: "stop" };
-}
-
-function refused(tool: Tool): PerformerResult {
-  return {
-    status: "failed",
-    failure: retryableFailure("tool_failed", `The connection to "${tool.name}" was refused`),
-  };
-}
-
-function builtinOf(tool: Tool, start: (text: string) => Promise<ToolResultEnvelope>): BuiltinTool {
-  return {
-    definition: definitionOf(tool),
-    inputSchema: undefined as never,
-    handler: (input) => start((input as { readonly text?: string }).text ?? ""),
-  };
-}
-
-function definitionOf(tool: Tool, version = 1): ToolDefinition {
-  return ToolDefinition.parse({
-    name: tool.name,
-    title: tool.name,
-    description: "A tool of the play",
-    version: String(version),
-    inputSchema: {
-      type: "object",
-      properties: { text: { type: "string" } },
-      additionalProperties: false,
-    },
-    riskLevel: "low",
-    sideEffects: tool.sideEffects ?? true,
-    resources: [],
-    timeoutMs: tool.timeoutMs ?? 30_000,
-    outputPolicy: {},
-    effectClass: tool.effect,
-    ...(tool.mechanism === undefined ? {} : { mechanism: tool.mechanism }),
-    approvalPolicy: tool.approval ?? "auto",
-    parallelSafe: tool.parallelSafe ?? false,
-  });
-}
-
-/** Tools as a source of a catalog. Version 0 lacks one that the agent names, so that its catalog is refused. */
-export function sourceOfVersion(version: number, offered: readonly Tool[]): CatalogSource {
-  const given = version === 0 ? offered.slice(1) : offered;
-  return sourceOf(given.map((tool) => ({ definition: definitionOf(tool, version) }) as BuiltinTool));
 }

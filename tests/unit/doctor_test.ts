@@ -10,6 +10,7 @@ import {
   digest,
   entriesFrom,
   entriesOn,
+  entryAt,
   openWorldJournal,
   root,
   rootNamed,
@@ -160,4 +161,52 @@ Deno.test("doctor salvages into an empty store only", async () => {
   const before = versionsOf(taken);
   await assert.rejects(salvage(disk.open(), taken.open(), digest), { code: "store_unusable" });
   assert.equal(versionsOf(taken), before);
+});
+
+/** A stream whose entries name a sealed catalog and the whole result of a tool, both blobs of their own. */
+async function namingDisk(): Promise<
+  { readonly disk: MemoryDisk; readonly catalog: string; readonly full: string }
+> {
+  const { disk, journal: { writer } } = await openWorldJournal();
+  const [catalogBytes, fullBytes] = [new TextEncoder().encode("catalog"), new TextEncoder().encode("full")];
+  const [catalog, full] = [await digest(catalogBytes), await digest(fullBytes)];
+  writer.putBlob({ digest: catalog, bytes: catalogBytes });
+  writer.putBlob({ digest: full, bytes: fullBytes });
+  writer.push(unitOf([
+    entryAt(1),
+    entryAt(2, {
+      kind: "input",
+      type: "catalog.issued",
+      body: { message: { type: "catalog.issued", catalog: { hash: catalog, epoch: 1 } } },
+    }),
+    entryAt(3, {
+      kind: "outcome",
+      type: "tool.call",
+      body: {
+        id: "2.0",
+        attempt: 1,
+        status: "ok",
+        value: { model: "m".repeat(5_000), full: { digest: full } },
+      },
+    }),
+  ], { record: recordOf(root) }));
+  await writer.idle();
+  return { disk, catalog, full };
+}
+
+Deno.test("doctor salvages the blobs that entries name in their bodies: catalogs and whole results", async () => {
+  const { disk, catalog, full } = await namingDisk();
+  assert.deepEqual((await examine(disk.open(), digest)).findings, []);
+  const copy = new MemoryDisk();
+  await salvage(disk.open(), copy.open(), digest);
+  const names = rowsOn(copy, "blob").map(({ key }) => key[1]);
+  assert.ok(names.includes(catalog) && names.includes(full), names.join());
+});
+
+Deno.test("doctor tells of a catalog and of a whole result that are lost", async () => {
+  const { disk, catalog, full } = await namingDisk();
+  disk.damage(keys.blob(catalog), () => undefined);
+  disk.damage(keys.blob(full), () => undefined);
+  const { findings } = await examine(disk.open(), digest);
+  assert.deepEqual(findings.map(short), [[root, 2, 2, "blob_damaged"], [root, 3, 3, "blob_damaged"]]);
 });

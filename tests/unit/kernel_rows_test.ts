@@ -1,7 +1,11 @@
 /** What a crank leaves beside its entries: rows by which things are found again, and hashes of states (K19, K25). */
 import assert from "node:assert/strict";
 import { limits } from "../../schemas/limits.ts";
+import { create } from "../../src/kernel/create.ts";
+import { makeReady } from "../../src/kernel/route.ts";
 import { callOf, flush, ok, openPuppet, questionUntil, timerAt } from "../support/puppet.ts";
+import { settled } from "../support/stage.ts";
+import { rootNamed } from "../support/units.ts";
 
 // Proves K19.
 Deno.test("kernel keeps rows for what is open, due, asked and on its way, and only as long", async () => {
@@ -29,6 +33,26 @@ Deno.test("kernel keeps rows for what is open, due, asked and on its way, and on
   await puppet.act({ do: "ask", id: "t2", request: timerAt(due + 50_000) });
   await puppet.act({ do: "stop", id: "t2" });
   assert.deepEqual(puppet.rows(), []);
+});
+
+// Proves K13, K19: the sender's commit sets the row, the receiver's deletes it.
+Deno.test("kernel keeps a row for a message until its receiver has taken it", async () => {
+  const puppet = await openPuppet();
+  const { kernel, stage } = puppet;
+  const address = rootNamed(2);
+  await settled(stage.world, create(kernel, { address, kind: "session", input: {}, title: "receiver" }));
+  const receiver = kernel.roots.get(address);
+  assert.ok(receiver);
+  receiver.held = true;
+  const message = { type: "puppet.nothing" };
+  await puppet.act({ do: "post", outgoing: { kind: "message", to: address, message } });
+  assert.deepEqual(puppet.rows(), ["inbox"]);
+  receiver.held = false;
+  makeReady(kernel, receiver);
+  await flush(stage);
+  assert.deepEqual([puppet.rows(), kernel.claimed.size], [[], 0]);
+  const body = (await stage.entries(address)).at(-1)?.body;
+  assert.deepEqual(body, { message, sender: puppet.root });
 });
 
 // Proves K25.

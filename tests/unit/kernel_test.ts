@@ -1,4 +1,4 @@
-/** What one crank writes: kinds, causes, positions, rows, bounds, hashes. */
+/** What one crank takes and writes: kinds, causes, positions, times, bounds. */
 import assert from "node:assert/strict";
 import type { Entry } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
@@ -6,16 +6,7 @@ import { submit } from "../../src/kernel/command.ts";
 import { CrankDesk } from "../../src/kernel/desk.ts";
 import { KernelError } from "../../src/kernel/kernel.ts";
 import { makeReady } from "../../src/kernel/route.ts";
-import {
-  callOf,
-  flush,
-  modelCall,
-  ok,
-  openPuppet,
-  questionUntil,
-  reopen,
-  timerAt,
-} from "../support/puppet.ts";
+import { callOf, modelCall, ok, openPuppet, reopen, timerAt } from "../support/puppet.ts";
 import { openStage, settled, type ToolSketch } from "../support/stage.ts";
 import { rootNamed } from "../support/units.ts";
 

@@ -1,0 +1,73 @@
+/** The tools and the model of a play as the runtime sees them: definitions, results, streams. */
+import type { CatalogSource } from "../../schemas/catalog.ts";
+import { retryableFailure } from "../../schemas/failure.ts";
+import type { ModelEvent } from "../../schemas/model.ts";
+import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
+import type { PerformerResult } from "../../src/effects/performer.ts";
+import { ModelError } from "../../src/model/provider.ts";
+import type { BuiltinTool } from "../../src/tools/tool.ts";
+import { sourceOf } from "../support/stage.ts";
+import type { ModelTurn, Tool } from "./scenario.ts";
+
+/** A model's answer as a stream. Throws what its provider would. */
+export function* eventsOf({ text, calls, error }: ModelTurn, place: string): Iterable<ModelEvent> {
+  if (error !== undefined) {
+    throw new ModelError("model_failed", "No answer", { retryable: error === "retryable" });
+  }
+  yield { type: "text_delta", text };
+  for (const [index, call] of calls.entries()) {
+    yield {
+      type: "tool_call_done",
+      callId: `call_${place}_${index}`,
+      name: call.tool,
+      arguments: call.text === undefined ? {} : { text: call.text },
+    };
+  }
+  yield { type: "done", finishReason: "stop" };
+}
+
+/** A result of a call that certainly did nothing: the target was not reached (R5). */
+export function refused(tool: Tool): PerformerResult {
+  return {
+    status: "failed",
+    failure: retryableFailure("tool_failed", `The connection to "${tool.name}" was refused`),
+  };
+}
+
+/** A tool as the runtime knows it. */
+export function builtinOf(tool: Tool, start: (text: string) => Promise<ToolResultEnvelope>): BuiltinTool {
+  return {
+    definition: definitionOf(tool),
+    inputSchema: undefined as never,
+    handler: (input) => start((input as { readonly text?: string }).text ?? ""),
+  };
+}
+
+function definitionOf(tool: Tool, version = 1): ToolDefinition {
+  return ToolDefinition.parse({
+    name: tool.name,
+    title: tool.name,
+    description: "A tool of the play",
+    version: String(version),
+    inputSchema: {
+      type: "object",
+      properties: { text: { type: "string" } },
+      additionalProperties: false,
+    },
+    riskLevel: "low",
+    sideEffects: tool.sideEffects ?? true,
+    resources: [],
+    timeoutMs: tool.timeoutMs ?? 30_000,
+    outputPolicy: {},
+    effectClass: tool.effect,
+    ...(tool.mechanism === undefined ? {} : { mechanism: tool.mechanism }),
+    approvalPolicy: tool.approval ?? "auto",
+    parallelSafe: tool.parallelSafe ?? false,
+  });
+}
+
+/** Tools as a source of a catalog. Version 0 lacks one that the agent names, so that its catalog is refused. */
+export function sourceOfVersion(version: number, offered: readonly Tool[]): CatalogSource {
+  const given = version === 0 ? offered.slice(1) : offered;
+  return sourceOf(given.map((tool) => ({ definition: definitionOf(tool, version) }) as BuiltinTool));
+}
