@@ -155,10 +155,13 @@ export async function decodePackedValue(
     throw new JournalDamage(header, `its bytes were altered (entry ${error.first}: ${error.found})`);
   }
   if (hash !== header.hash) throw new JournalDamage(header, "its bytes were altered: the hash does not fit");
-  if (expected.prev !== undefined && header.prev !== expected.prev) {
-    throw new JournalDamage(header, "the chain is broken: it does not follow the entries before it");
-  }
+  if (expected.prev !== undefined && header.prev !== expected.prev) throw brokenChain(header);
   return { header, entries };
+}
+
+/** The damage of a value that does not hang on the one before it. */
+export function brokenChain(header: PackedHeader): JournalDamage {
+  return new JournalDamage(header, "the chain is broken: it does not follow the entries before it");
 }
 
 function parseLines(body: Uint8Array, header: PackedHeader): Entry[] {

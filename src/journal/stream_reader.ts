@@ -3,8 +3,18 @@ import { type Entry, StreamHead } from "../../schemas/entry.ts";
 import type { Json } from "../../schemas/json.ts";
 import { readBlob } from "./blobs.ts";
 import { keys, prefixes } from "./keys.ts";
-import { decodePackedValue, type Digest, genesisHash, JournalDamage } from "./packed_value.ts";
+import {
+  brokenChain,
+  type Decoded,
+  decodePackedValue,
+  type Digest,
+  genesisHash,
+  JournalDamage,
+} from "./packed_value.ts";
 import { type Store, StoreError } from "./store.ts";
+
+/** Values that are decoded before they are used: 60 KB each at most. */
+const valuesAheadMax = 32;
 
 /** What {@linkcode readStream} reads. */
 export interface StreamReading {
@@ -36,16 +46,13 @@ async function firstOfValue({ store, root, fromSeq }: StreamReading): Promise<nu
  * followed from the value that holds `fromSeq`; the last value must be the head's. Throws {@linkcode JournalDamage}.
  */
 export async function* readStream(reading: StreamReading): AsyncIterable<readonly Entry[]> {
-  const { store, root, fromSeq, digest } = reading;
+  const { store, root, fromSeq } = reading;
   const head = await readStreamHead(store, root);
   let next = await firstOfValue(reading);
   let prev = next === 1 ? genesisHash : undefined;
   const end = head?.seq ?? 0;
   // One past the end, so that entries behind the head, or without any head, are found.
-  for await (
-    const { key, value } of store.list({ prefix: prefixes.log(root), start: keys.log(root, next) })
-  ) {
-    const first = Number(key[2]);
+  for await (const { first, decoded } of decodeAhead(reading, next)) {
     if (head !== undefined && next > end) return;
     if (head === undefined) throw new JournalDamage({ root, first, last: first }, "the stream has no head");
     if (first !== next) {
@@ -54,7 +61,8 @@ export async function* readStream(reading: StreamReading): AsyncIterable<readonl
         "the entries are missing",
       );
     }
-    const { header, entries } = await decodePackedValue(value, { root, first, prev }, digest);
+    const { header, entries } = await decoded;
+    if (prev !== undefined && header.prev !== prev) throw brokenChain(header);
     prev = header.hash;
     next = header.last + 1;
     if (header.last === end && header.hash !== head.hash) {
@@ -75,6 +83,26 @@ export async function* readStream(reading: StreamReading): AsyncIterable<readonl
   async function restore(entry: Entry): Promise<Entry> {
     return entry.blob === undefined ? entry : await restoreBody(entry, reading);
   }
+}
+
+interface AheadValue {
+  readonly first: number;
+  readonly decoded: Promise<Decoded>;
+}
+
+/** Values of a stream in order, several of them being hashed while one is used: hashing is a trip to another thread. */
+async function* decodeAhead({ store, root, digest }: StreamReading, from: number): AsyncIterable<AheadValue> {
+  const ahead: AheadValue[] = [];
+  for await (
+    const { key, value } of store.list({ prefix: prefixes.log(root), start: keys.log(root, from) })
+  ) {
+    const first = Number(key[2]);
+    const decoded = decodePackedValue(value, { root, first }, digest);
+    decoded.catch(() => {}); // Whoever takes it hears of the damage; who stops before need not.
+    ahead.push({ first, decoded });
+    if (ahead.length >= valuesAheadMax) yield ahead.shift() as AheadValue;
+  }
+  yield* ahead;
 }
 
 /** Puts an entry's body back from its blob. A missing or altered blob throws {@linkcode JournalDamage} with its seq. */

@@ -12,7 +12,7 @@ import { scriptedCapabilities } from "../../src/model/scripted.ts";
 import type { HostPerformers, HostServices } from "../../src/runtime.ts";
 import { errorEnvelope, textEnvelope } from "../../src/tools/tool.ts";
 import type { MemoryDisk } from "../support/memory_store.ts";
-import { createBlobs } from "../support/tools.ts";
+import { digestNow } from "../support/world.ts";
 import type { Bug } from "./bugs.ts";
 import type { Life } from "./life.ts";
 import { type Fate, poisons, type Scenario, type Tool, toolNamed, tools } from "./scenario.ts";
@@ -114,7 +114,8 @@ export class Outside {
   }
 
   /** The performers of one life: the runtime's own, with targets that only move when the driver says so. */
-  performersOf(life: Life, { conversations, catalogOf, seams }: HostServices): HostPerformers {
+  performersOf(life: Life, services: HostServices): HostPerformers {
+    const { conversations, catalogOf, seams, journal } = services;
     let current: Started | undefined;
     const builtins = tools.map((tool) => builtinOf(tool, (text) => this.#start(life, tool, current, text)));
     const call = createToolCall({
@@ -124,7 +125,14 @@ export class Outside {
       permissionsOf: () => ({ mode: "default", capabilities: [] }),
       messages: () => Promise.resolve([]),
       appState: () => ({}),
-      blobs: createBlobs(),
+      blobs: {
+        put: (bytes, mediaType, name) => {
+          const digest = digestNow(bytes);
+          journal.writer.putBlob({ digest, bytes });
+          return Promise.resolve({ name, mediaType, bytes: bytes.length, digest });
+        },
+        get: (digest) => journal.readBlob(digest),
+      },
       seams,
     });
     const generate = createModelGenerate({

@@ -177,6 +177,21 @@ Deno.test("kernel asks again what a repeat cannot harm, as often as its class al
   }
 });
 
+Deno.test("kernel passes one key downstream over all attempts, a machine's own and a crash's (I2)", async () => {
+  const before = await openPuppet();
+  await before.act({ do: "ask", id: "a", request: callOf("conditional", "key") });
+  const failure = { code: "tool_failed", message: "not yet", retryable: true } as const;
+  await before.hands[0]?.end({ status: "failed", failure });
+  const again = callOf("conditional", "key", { attempt: 2, key: "2.0" });
+  await before.act({ do: "ask", id: "b", request: again });
+  const after = await reopen(before);
+  await after.stage.world.advance(limits.reaskJitterMs);
+  for (const puppet of [before, after]) {
+    const { id, key } = puppet.hands[0]?.performance ?? {};
+    assert.deepEqual([id, key], ["5.0", `${puppet.root}#2.0`]);
+  }
+});
+
 Deno.test("kernel tells what a later attempt brought, and that it was a later one (K7)", async () => {
   const before = await openPuppet();
   await before.act({ do: "ask", id: "a", request: callOf("conditional", "key") });
@@ -203,7 +218,7 @@ Deno.test("kernel does not know what became of an open effect whose repeat could
   }
 });
 
-Deno.test("kernel says what it does not know in the order of the asks, before anything that waits (K5, K13)", async () => {
+Deno.test("kernel says what it does not know in the order of the asks, before anything that waits (K5, I15)", async () => {
   const hung = { isHanging: false };
   const faults: FaultPlan = (): Fault | undefined => hung.isHanging ? "hang_after" : undefined;
   const before = await openPuppet({ store: { faults } });

@@ -36,7 +36,7 @@ Deno.test("kernel keeps rows for what is open, due, asked and on its way, and on
 });
 
 // Proves K13, K19: the sender's commit sets the row, the receiver's deletes it.
-Deno.test("kernel keeps a row for a message until its receiver has taken it", async () => {
+Deno.test("kernel keeps a row for a message until its receiver has taken it (I15)", async () => {
   const puppet = await openPuppet();
   const { kernel, stage } = puppet;
   const address = rootNamed(2);
