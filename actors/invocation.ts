@@ -3,6 +3,7 @@
  *
  *   proposed -> validating -> authorizing -> (awaitingApproval) -> binding -> running -> one final state per outcome
  *   running -> backingOff -> running; running -> uncertain -> verifying | needsOperator | backingOff
+ *   running | backingOff -> needsOperator where an earlier attempt is in doubt
  *
  * Keeps I5: `running` is reached only through `validating` and `authorizing`, and, where a person is asked, through
  * a granted `awaitingApproval`. Keeps K11: `running` is left only by the port's own outcome. Once an attempt may have

@@ -23,6 +23,7 @@ import { type Kernel, KernelError, type KernelEvent, type StoredReply } from "./
 import { passivateIdle } from "./kernel/passivate.ts";
 import { recover, type Recovery } from "./kernel/recover.ts";
 import { createKernel, type KernelParts } from "./kernel/start.ts";
+import { halt, stop } from "./kernel/stop.ts";
 import { createChildStart, createChildStop } from "./kernel/supervise.ts";
 import { machineCode } from "./machine_code.ts";
 import type { Seams } from "./seams.ts";
@@ -113,16 +114,16 @@ const supervisorAddress: RootAddress = "supervisor/main";
 /** Opens a store as its one owner, recovers what was open, and starts to run. */
 export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { seams } = options;
-  const stop: { kernel: Kernel | undefined } = { kernel: undefined };
+  const made: { kernel: Kernel | undefined } = { kernel: undefined };
   const onFatal = (error: StoreError) => {
-    if (stop.kernel !== undefined) halt(stop.kernel, error);
+    if (made.kernel !== undefined) halt(made.kernel, error);
     options.onFatal?.(error);
   };
   const journal = await openJournal({ store: options.store, seams, onFatal });
   const conversations = new Conversations(journal);
   const questions = new QuestionDesk(seams, options.hasAnswerer ?? (() => true));
   const services: HostServices = { conversations, journal, catalogOf, seams };
-  const kernelOf = () => stop.kernel as Kernel;
+  const kernelOf = () => made.kernel as Kernel;
   const performers: Performers = {
     ...options.performers(services),
     "question.ask": questions.perform,
@@ -145,7 +146,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     pick: options.pick ?? (() => 0),
     wire: options.wire,
   });
-  stop.kernel = kernel;
+  made.kernel = kernel;
   kernel.supervisor = supervisorAddress;
   const recovery = await recover(kernel);
   if (!kernel.records.has(supervisorAddress)) await createSupervisor(kernel);
@@ -205,7 +206,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions): Runtime {
       await journal.writer.idle();
       passivateIdle(kernel, options.awakeMax ?? 1_000);
     },
-    stop: () => stopRuntime(kernel, journal),
+    stop: () => stop(kernel, journal),
   };
 }
 
@@ -262,47 +263,4 @@ async function reportOf(
     text: hasAnswer ? await conversations.answerText(session, reply.answer ?? "") : "",
     failure: reply.failure,
   };
-}
-
-/** Ends all work at once, because nothing can be written any more. */
-function halt(kernel: Kernel, reason: StoreError | "stopped"): void {
-  kernel.stopped = reason;
-  for (const running of kernel.running.values()) running.abort.abort();
-  kernel.running.clear();
-  for (const waiters of kernel.replyWaiters.values()) {
-    for (const waiter of waiters) waiter.reject(stopError(reason));
-  }
-  kernel.replyWaiters.clear();
-  for (const reject of kernel.births.values()) reject(stopError(reason));
-  kernel.births.clear();
-}
-
-function stopError(reason: StoreError | "stopped"): Error {
-  return reason === "stopped"
-    ? new KernelError("runtime_stopped", "The runtime was stopped before this ended: start it again to go on")
-    : reason;
-}
-
-/**
- * Stops in order: effects that could hurt may end and be recorded, what was written becomes durable, the store is closed.
- * A disk that does not answer is waited for no longer than the grace; what it did not take was never acknowledged.
- */
-async function stopRuntime(kernel: Kernel, journal: Journal): Promise<void> {
-  const { clock } = kernel.seams;
-  const giveUpAt = clock.now() + limits.stopGraceMs;
-  while (kernel.stopped === undefined && hasHarmful(kernel) && clock.now() < giveUpAt) {
-    await clock.sleepUntil(clock.now() + 20);
-  }
-  const enough = new AbortController();
-  const gaveUp = clock.sleepUntil(clock.now() + limits.stopGraceMs, enough.signal);
-  await Promise.race([journal.writer.idle().catch(() => {}), gaveUp]);
-  if (kernel.stopped === undefined) halt(kernel, "stopped");
-  if (journal.writer.unwritten > 0) journal.writer.abandon();
-  await Promise.race([journal.close().catch(() => {}), gaveUp]);
-  enough.abort();
-}
-
-/** True while an effect runs of which it must be known whether it happened. */
-function hasHarmful(kernel: Kernel): boolean {
-  return [...kernel.running.values()].some((running) => running.effect !== "idempotent");
 }

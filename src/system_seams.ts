@@ -19,26 +19,12 @@ function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
-/** Runs tasks in the next turn of the event loop. A message port gets there in 20 microseconds, a timer in 2,000. */
-function createDefer(): Clock["defer"] {
-  let tasks: (() => void)[] = [];
-  const run = () => {
-    const due = tasks;
-    tasks = [];
-    for (const task of due) task();
-  };
-  return (task) => {
-    tasks.push(task);
-    if (tasks.length > 1) return;
-    // A fresh pair of ports for each turn: an open one would keep the process alive.
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      port2.close();
-      run();
-    };
-    port2.postMessage(0);
-  };
+/**
+ * Runs a task when the event loop has been around once: 5 microseconds away. A message port is no turn of the loop once
+ * CommonJS packages are loaded (its message then comes after three microtasks), and a timer takes 2 milliseconds.
+ */
+function defer(task: () => void): void {
+  setImmediate(task);
 }
 
 function createClock(): Clock {
@@ -49,7 +35,7 @@ function createClock(): Clock {
         await wait(Math.min(left, waitMsMax), signal);
       }
     },
-    defer: createDefer(),
+    defer,
   };
 }
 

@@ -127,3 +127,13 @@ export function tell(kernel: Kernel, event: KernelEvent): void {
     }
   }
 }
+
+/** Lets the observer take entries. If it cannot, it forgets the root and reads it anew: a crank must not end half done. */
+export function observe(kernel: Kernel, root: RootAddress, entries: readonly Entry[]): void {
+  try {
+    kernel.observer.observe(root, entries);
+  } catch (error) {
+    kernel.observer.forget(root);
+    kernel.seams.log({ level: "error", event: "observer_failed", detail: { root, message: String(error) } });
+  }
+}

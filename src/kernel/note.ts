@@ -3,7 +3,7 @@ import type { Entry } from "../../schemas/entry.ts";
 import type { StoreKey } from "../journal/store.ts";
 import type { Unit } from "../journal/unit.ts";
 import type { EntryDraft } from "./compose.ts";
-import { type Kernel, tell } from "./kernel.ts";
+import { type Kernel, observe, tell } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
 import { schedule } from "./pump.ts";
 
@@ -22,7 +22,7 @@ export function writeNote(kernel: Kernel, root: LiveRoot, draft: EntryDraft, ext
   }));
   root.seq += entries.length;
   root.unwritten += 1;
-  kernel.observer.observe(root.address, entries);
+  observe(kernel, root.address, entries);
   const unit: Unit = { root: root.address, entries, sets: extra?.sets ?? [], deletes: extra?.deletes ?? [] };
   kernel.journal.writer.push(unit, () => {
     root.unwritten -= 1;

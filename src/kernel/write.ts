@@ -13,7 +13,7 @@ import { type CrankResult, placeEntries } from "./crank.ts";
 import type { Ask, CrankRecord } from "./desk.ts";
 import { abandon, cancel, start } from "./dispatch.ts";
 import { mayStartEarly } from "./early.ts";
-import { type Kernel, tell } from "./kernel.ts";
+import { type Kernel, observe, tell } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
 import { poison } from "./poison.ts";
 import { schedule } from "./pump.ts";
@@ -55,7 +55,7 @@ export function writeUnit(kernel: Kernel, root: LiveRoot, result: CrankResult): 
   root.lastActiveAt = beginning.at;
   root.unwritten += 1;
   if (isAnswer) root.undurableAnswers += 1;
-  kernel.observer.observe(root.address, entries);
+  observe(kernel, root.address, entries);
   for (const ask of early) {
     if (ask.record !== undefined) {
       start(kernel, { root: root.address, record: ask.record, attempt: 1, early: true });

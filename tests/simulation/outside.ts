@@ -15,7 +15,7 @@ import type { MemoryDisk } from "../support/memory_store.ts";
 import { digestNow } from "../support/world.ts";
 import type { Bug } from "./bugs.ts";
 import type { Life } from "./life.ts";
-import { type Fate, poisons, type Scenario, type Tool, toolNamed, tools } from "./scenario.ts";
+import { type Fate, long, poisons, type Scenario, type Tool, toolNamed, tools } from "./scenario.ts";
 import { builtinOf, eventsOf, refused } from "./targets.ts";
 
 /** One application of an effect: what cannot be taken back. */
@@ -61,8 +61,8 @@ export interface Attempt {
   answer: () => void;
 }
 
-const applies: ReadonlySet<Fate> = new Set(["ok", "break_after", "stall_applied", "poison"]);
-const answers: ReadonlySet<Fate> = new Set(["ok", "no", "break_before", "break_after", "poison"]);
+const applies: ReadonlySet<Fate> = new Set(["ok", "long", "break_after", "stall_applied", "poison"]);
+const answers: ReadonlySet<Fate> = new Set(["ok", "long", "no", "break_before", "break_after", "poison"]);
 
 /** What an attempt can do next; undefined if it waits to be aborted, or is over. */
 export function nextOf(attempt: Attempt): "apply" | "answer" | undefined {
@@ -193,6 +193,7 @@ export class Outside {
       },
       answer: () => {
         if (fate === "ok") resolve(textEnvelope(`${tool.name} ${text}`));
+        else if (fate === "long") resolve(textEnvelope(long));
         else if (fate === "poison") resolve(textEnvelope(poisons.result));
         else if (fate === "no") resolve(errorEnvelope(failure("tool_failed", "The tool said no")));
         else reject(new Error("The connection broke off"));

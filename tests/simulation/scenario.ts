@@ -94,6 +94,10 @@ export interface Scenario {
 /** Texts that break the machines of the simulation: see `poisonous.ts`. */
 export const poisons = { input: "poison-input", answer: "poison-answer", result: "poison-result" } as const;
 
+/** Text that is kept as a blob, and text that no unit can hold (K18). */
+export const long = "long ".repeat(4_000);
+const tooLong = "long ".repeat(60_000);
+
 /** The message of a command, once the sessions' addresses are known. */
 export function messageOf(command: PlannedCommand, relayTo: string | undefined): SessionMessage {
   if (command.kind === "cancel") return { type: "session.cancel", reason: command.text };
@@ -194,19 +198,19 @@ export function swarmScenario(dice: Dice, isChatty: boolean): Scenario {
       if (!calm && dice.chance(0.08)) {
         return { text: "", calls: [], error: dice.pick(["retryable", "final"]) };
       }
-      if (takePoison(0.03)) return { text: poisons.answer, calls: [] };
+      if (takePoison(0.03)) return { text: dice.chance(0.2) ? tooLong : poisons.answer, calls: [] };
       const count = step > 2 || menu.length === 0 || dice.chance(0.2) ? 0 : 1 + dice.below(3);
       const calls = Array.from({ length: count }, (): Call => {
         if (dice.chance(0.04)) return { tool: "nothing" };
         return { tool: dice.pick(menu).name, text: dice.pick(["x", "y", "z"]) };
       });
-      return { text: `answer ${step}`, calls };
+      return { text: dice.chance(0.04) ? long : `answer ${step}`, calls };
     },
     fate: (tool) => {
       if (tool.habit === "stall") return dice.pick(["stall", "stall_applied", "stall_applied", "ok"]);
       if (tool.habit === "flaky" && dice.chance(0.5)) return "refuse";
       if (takePoison(0.03)) return "poison";
-      if (calm || dice.chance(0.6)) return "ok";
+      if (calm || dice.chance(0.6)) return dice.chance(0.03) ? "long" : "ok";
       return dice.pick(["no", "break_before", "break_after", "stall", "stall_applied", "refuse"]);
     },
     decide: (subject) =>

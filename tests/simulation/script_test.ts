@@ -30,7 +30,8 @@ Deno.test("session survives a kill between performing and recording of each effe
 });
 
 Deno.test("session survives a second kill in the recovery from the first (K7, K20)", async () => {
-  for (let n = 3; n <= firstCommits; n += 2) {
+  // After the last writes there is nothing left to recover, and no second commit.
+  for (let n = 3; n < firstCommits - 2; n += 2) {
     await survive([killAt("commit", n, "after"), killAt("commit", 2, n % 4 === 1 ? "before" : "after")]);
   }
 });

@@ -1,10 +1,11 @@
 /** Whether a command is done once, however often it comes, and its reply can be had at any time (K14). */
 import assert from "node:assert/strict";
+import { limits } from "../../schemas/limits.ts";
 import { submit } from "../../src/kernel/command.ts";
 import type { KernelError, StoredReply } from "../../src/kernel/kernel.ts";
 import { quarantine } from "../../src/kernel/poison.ts";
 import type { PendingCall } from "../support/memory_store.ts";
-import { callOf, openPuppet, type Puppet, reopen } from "../support/puppet.ts";
+import { callOf, flush, modelCall, ok, openPuppet, type Puppet, reopen } from "../support/puppet.ts";
 import { openStage, settled } from "../support/stage.ts";
 import { rootNamed } from "../support/units.ts";
 
@@ -175,8 +176,28 @@ Deno.test("kernel does not leave those waiting whose command a quarantine takes 
 Deno.test("kernel tells those who wait for a reply that it has stopped", async () => {
   const puppet = await openPuppet();
   const { world, runtime } = puppet.stage;
-  const given = await puppet.act({ do: "ask", id: "a", request: callOf("non_idempotent") });
+  const given = await puppet.act({ do: "ask", id: "a", request: modelCall });
   await settled(world, runtime.stop());
   await assert.rejects(settled(world, given.reply), refused("runtime_stopped"));
   await assert.rejects(puppet.tell(message, "late"));
+});
+
+Deno.test("kernel stops only when a harmful effect has ended, or has had its time", async () => {
+  for (const endsAfterMs of [1_000, Infinity]) {
+    const puppet = await openPuppet();
+    const { world, runtime } = puppet.stage;
+    await puppet.act({ do: "ask", id: "a", request: callOf("non_idempotent") });
+    let isStopped = false;
+    const stopping = runtime.stop().then(() => isStopped = true);
+    await world.advance(Math.min(endsAfterMs, limits.stopGraceMs) - 100);
+    assert.equal(isStopped, false);
+    if (endsAfterMs < limits.stopGraceMs) await puppet.hands[0]?.end(ok());
+    await world.advance(200);
+    await settled(world, stopping);
+    const after = await reopen(puppet);
+    await flush(after.stage);
+    const outcome = (await after.entries()).find(({ kind }) => kind === "outcome");
+    const { status } = outcome?.body as unknown as { status: string };
+    assert.equal(status, endsAfterMs < limits.stopGraceMs ? "ok" : "unknown");
+  }
 });

@@ -38,16 +38,25 @@ Deno.test("runtime that stops waits no longer than its grace", async () => {
   await settled(stage.world, stopping);
 });
 
-// F09: a disk that takes nothing must not keep a process from ending.
-Deno.test("runtime stops although its disk takes nothing any more", async () => {
-  const stage = await openStage({
-    answers: [{ text: "hello" }],
-    store: { faults: (n) => n > 12 ? "hang" : undefined },
-  });
+/** A stage whose disk takes nothing from the moment that `freeze` is called. */
+async function frozenStage() {
+  let isFrozen = false;
+  const faults = () => isFrozen ? "hang" as const : undefined;
+  const stage = await openStage({ answers: [{ text: "hello" }], store: { faults } });
   const session = await stage.session();
-  for (let turn = 0; turn < 4; turn++) stage.runtime.prompt(session, "go").catch(() => {});
+  isFrozen = true;
+  const given = await settled(stage.world, stage.runtime.prompt(session, "go"));
+  return { stage, given };
+}
+
+// F09: a disk that takes nothing must not keep a process from ending.
+Deno.test("runtime stops although its disk takes nothing, and answers whoever waits for what was not written", async () => {
+  const { stage, given } = await frozenStage();
+  const waiting = Promise.allSettled([given.accepted(), given.report]);
   await stage.world.advance(100);
   const stopping = stage.runtime.stop();
   await stage.world.advance(20_000);
   await settled(stage.world, stopping);
+  const codes = (await waiting).map((one) => one.status === "rejected" ? one.reason.code : one.status);
+  assert.deepEqual(codes, ["runtime_stopped", "runtime_stopped"]);
 });
