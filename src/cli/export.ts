@@ -44,7 +44,9 @@ export const command = defineCommand({
         };
         return output === "-" ? writeOut(cli, request) : writeFile(cli, request, { path: output, force });
       });
-      const words = `${counts.entries} entries and ${counts.blobs} catalogs of ${root.address}`;
+      const words = `${counts.entries} entries and ${counts.blobs} catalog${
+        counts.blobs === 1 ? "" : "s"
+      } of ${root.address}`;
       const { out, err } = cli.terminal;
       if (output === "-") err.line(`Wrote ${words}`);
       else if (options.json) out.line(jsonLine({ file: output, address: root.address, ...counts }));
