@@ -54,6 +54,7 @@ export const FailureCode = z.enum([
   "relay_target_unknown",
   // Supervision.
   "child_unknown",
+  "clean_start_refused",
   "restart_intensity_exceeded",
   "root_quarantined",
   "mailbox_full",

@@ -12,7 +12,7 @@ import { schedule } from "./pump.ts";
 import { bringUp } from "./wake.ts";
 import { refuseWaiting, settleReply } from "./command.ts";
 import { type NoteExtra, writeNote } from "./note.ts";
-import { report } from "./supervise.ts";
+import { isSupervised, release, report } from "./supervise.ts";
 
 /**
  * The crank failed: its unit is discarded, the root is rebuilt from what was written, and the message is set aside.
@@ -56,7 +56,7 @@ async function rebuild(
   else root.mailbox.push(asFailed(root, mail, why));
   root.mailbox.push(...(kernel.parked.get(root.address) ?? []));
   kernel.parked.delete(root.address);
-  root.held = kernel.supervisor !== undefined && kernel.supervisor !== root.address;
+  root.held = isSupervised(kernel, root.address);
   if (root.held) report(kernel, root.address, why);
   else makeReady(kernel, root);
 }
@@ -135,4 +135,5 @@ export function quarantine(kernel: Kernel, address: RootAddress, reason: string,
   }
   kernel.seams.log({ level: "error", event: "root_quarantined", detail: { root: address, reason } });
   tell(kernel, { type: "quarantined", root: address, reason });
+  if (address === kernel.supervisor) release(kernel);
 }
