@@ -28,14 +28,19 @@ export function createCatalogSeal(shelf: CatalogShelf): Performer<"catalog.seal"
   };
 }
 
-/** Loads a sealed catalog into the library, unless it is there. A hash that names no blob is none of ours. */
+/**
+ * Loads a sealed catalog into the library, unless it is there. A hash that names no blob is none of ours. Throws if the
+ * store cannot be read.
+ */
 export async function loadCatalog(journal: JournalReader, hash: string): Promise<void> {
   if (catalogOf(hash) !== undefined) return;
   let bytes: Uint8Array;
   try {
     bytes = await journal.readBlob(hash);
   } catch (error) {
-    if (error instanceof StoreError) return; // A machine that needs it fails with the name of what is missing.
+    // A machine that needs what is not there fails with its name. What could not be read just now is another matter:
+    // without it a machine would decide otherwise than the journal says.
+    if (error instanceof StoreError && error.code === "journal_corrupt") return;
     throw error;
   }
   const parsed = ResolvedCatalog.safeParse(JSON.parse(new TextDecoder().decode(bytes)));

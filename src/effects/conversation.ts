@@ -68,7 +68,8 @@ export class Conversations implements EntryObserver {
   async #loaded(root: RootAddress): Promise<Kept> {
     const kept = this.#keep(root, false);
     if (kept.tail === undefined) return kept;
-    kept.loading ??= this.#load(root, kept);
+    // Forgotten when it is over: a store that could not be read once may be read the next time.
+    kept.loading ??= this.#load(root, kept).finally(() => kept.loading = undefined);
     await kept.loading;
     return kept;
   }

@@ -14,7 +14,7 @@ export interface PortRecord {
   readonly request: PortRequest;
   ref: AnyActorRef;
   cancelAsked: boolean;
-  /** Set once the kernel will not start it any more: canceled before it began. */
+  /** Set once the kernel will not start it any more: canceled or dropped before it began. */
   withdrawn: boolean;
 }
 
@@ -32,12 +32,19 @@ export type Write =
   | { readonly kind: "ask"; readonly ask: Ask }
   | { readonly kind: "post"; readonly outgoing: Outgoing };
 
+/** A port that was stopped while its outcome was waited for. */
+export interface Drop {
+  readonly id: IntentId;
+  readonly request: PortRequest;
+  readonly record: PortRecord | undefined;
+}
+
 /** All that one crank asked and posted. */
 export interface CrankRecord {
   readonly seq: number;
   readonly writes: Write[];
   readonly cancels: IntentId[];
-  readonly drops: { readonly id: IntentId; readonly request: PortRequest }[];
+  readonly drops: Drop[];
   asked: number;
   posted: number;
   fault: Failure | undefined;
@@ -109,10 +116,11 @@ export class CrankDesk implements Desk, Outbox {
   }
 
   drop(id: IntentId, request: PortRequest): void {
+    const record = this.#ports?.get(id);
     this.#ports?.delete(id);
     const ask = this.#booked.get(id);
     if (ask !== undefined) ask.dropped = true;
-    else this.#crank?.drops.push({ id, request });
+    else this.#crank?.drops.push({ id, request, record });
   }
 
   post(outgoing: Outgoing): void {

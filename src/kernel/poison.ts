@@ -9,7 +9,7 @@ import type { LiveRoot } from "./live_root.ts";
 import type { InputMail, Mail, OutcomeMail } from "./mail.ts";
 import { claimOf, makeReady } from "./route.ts";
 import { schedule } from "./pump.ts";
-import { bringUp } from "./wake.ts";
+import { bringUp, failToWake } from "./wake.ts";
 import { refuseWaiting, settleReply } from "./command.ts";
 import { type NoteExtra, writeNote } from "./note.ts";
 import { isSupervised, release, report } from "./supervise.ts";
@@ -35,9 +35,7 @@ export function poison(kernel: Kernel, root: LiveRoot, mail: Mail, why: Failure)
   root.mailbox.length = 0;
   rebuild(kernel, root, mail, why).catch((error) => {
     kernel.waking.delete(root.address);
-    if (kernel.stopped === undefined) {
-      quarantine(kernel, root.address, String(error instanceof Error ? error.message : error));
-    }
+    failToWake(kernel, root.address, error);
   });
 }
 

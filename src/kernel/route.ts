@@ -10,6 +10,9 @@ import type { Mail } from "./mail.ts";
 import { schedule } from "./pump.ts";
 import { wake } from "./wake.ts";
 
+/** Between two tries to read what a message needs, in milliseconds. */
+const readBackoffMs = { first: 50, max: 2_000 } as const;
+
 /** Puts mail into a root's mailbox, waking the root if it sleeps. */
 export function deliver(kernel: Kernel, address: RootAddress, mail: Mail): void {
   if (kernel.stopped !== undefined) return;
@@ -72,12 +75,26 @@ export function bring(kernel: Kernel, letter: Letter): Promise<void> {
   const hash = catalogHashOf(message);
   const before = kernel.bringing.get(to);
   if (hash === undefined && before === undefined) return Promise.resolve(hand());
-  const load = () => hash === undefined ? undefined : kernel.loadCatalog(hash);
-  const brought = Promise.resolve(before).then(load).then(hand, hand).finally(() => {
+  const load = () => hash === undefined ? undefined : loadSurely(kernel, hash);
+  const brought = Promise.resolve(before).then(load).then(hand).finally(() => {
     if (kernel.bringing.get(to) === brought) kernel.bringing.delete(to);
   });
   kernel.bringing.set(to, brought);
   return brought;
+}
+
+/** Loads a catalog, however long the store cannot be read: without it the message would be understood otherwise. */
+async function loadSurely(kernel: Kernel, hash: string): Promise<void> {
+  const { clock, log } = kernel.seams;
+  for (let waitMs = readBackoffMs.first; kernel.stopped === undefined; waitMs *= 2) {
+    try {
+      return await kernel.loadCatalog(hash);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      log({ level: "warning", event: "catalog_unreadable", detail: { hash, message } });
+    }
+    await clock.sleepUntil(clock.now() + Math.min(waitMs, readBackoffMs.max));
+  }
 }
 
 /** The catalog that a message is the first to name. */

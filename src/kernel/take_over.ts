@@ -14,8 +14,13 @@ export function takeOver(kernel: Kernel, root: LiveRoot): void {
   if (kernel.recovered.has(root.address)) return;
   kernel.recovered.add(root.address);
   const open = [...root.ports.values()].sort((left, right) => comparePositions(left.id, right.id));
+  // A timer runs while its root sleeps; the one that woke it has fired already.
+  const arrived = new Set(
+    (kernel.parked.get(root.address) ?? []).map((mail) => "id" in mail ? mail.id : undefined),
+  );
   for (const port of open) {
-    if (!kernel.running.has(intentKey(root.address, port.id))) decide(kernel, root, port);
+    if (arrived.has(port.id) || kernel.running.has(intentKey(root.address, port.id))) continue;
+    decide(kernel, root, port);
   }
 }
 

@@ -38,7 +38,8 @@ function settleIn(kernel: Kernel, root: LiveRoot): void {
   makeReady(kernel, root);
 }
 
-function failToWake(kernel: Kernel, address: RootAddress, error: unknown): void {
+/** A root that could not be brought up is out of service: for good, or until this runtime ends. */
+export function failToWake(kernel: Kernel, address: RootAddress, error: unknown): void {
   if (kernel.stopped !== undefined) return;
   const reason = error instanceof Error ? error.message : String(error);
   // What the stream itself says lasts; what a store that cannot be read or other code says may be over tomorrow.

@@ -73,6 +73,8 @@ function waits(result: CrankResult): boolean {
 }
 
 function endDropped(kernel: Kernel, root: LiveRoot, record: CrankRecord): void {
+  // Here, not when the machine drops it: what a failed crank did to its ports counts for nothing (K23).
+  for (const drop of record.drops) if (drop.record !== undefined) drop.record.withdrawn = true;
   abandon(kernel, root.address, record.drops.map((drop) => drop.id));
   for (const id of record.cancels) {
     const port = root.ports.get(id);

@@ -180,7 +180,7 @@ export const canaries: readonly Canary[] = [
       }),
     },
     rules: ["K13"],
-    plan: (plan) => ({ ...plan, isChatty: true }),
+    plan: (plan) => ({ ...plan, theme: "letters" }),
   },
   { name: "a command has no row", bug: without("cmd"), rules: ["K14"] },
   {
@@ -193,7 +193,7 @@ export const canaries: readonly Canary[] = [
   {
     name: "entries are written in a commit after the rows that go with them",
     bug: inTwoCommits((key) => key[0] === "log" || key[0] === "head", "sets"),
-    rules: ["I6", "I7", "K13", "K14", "K20", "I11"],
+    rules: ["I6", "I7", "K12", "K13", "K14", "K20", "I11"],
   },
   {
     name: "the disk loses a commit that it acknowledged",
@@ -253,5 +253,15 @@ export const canaries: readonly Canary[] = [
       },
     },
     rules: ["K25", "K20"],
+  },
+  {
+    name: "a model is not given the whole conversation",
+    bug: {
+      onStart: ({ conversations }) => {
+        const transcript = conversations.transcript.bind(conversations);
+        conversations.transcript = async (root, intent) => (await transcript(root, intent)).slice(-3);
+      },
+    },
+    rules: ["I8"],
   },
 ];

@@ -6,6 +6,7 @@ import { HostPolicy } from "../../schemas/config.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import { isSameJson } from "../../src/canonical.ts";
 import { keys } from "../../src/journal/keys.ts";
+import { StoreError } from "../../src/journal/store.ts";
 import { type Acknowledgements, submit } from "../../src/kernel/command.ts";
 import { KernelError, type StoredReply } from "../../src/kernel/kernel.ts";
 import { passivate } from "../../src/kernel/passivate.ts";
@@ -13,7 +14,7 @@ import { principalText, type Runtime } from "../../src/runtime.ts";
 import type { MemoryDisk } from "../support/memory_store.ts";
 import type { Life } from "./life.ts";
 import type { Outside } from "./outside.ts";
-import { messageOf, type PlannedCommand, type Scenario, type Tool, tools } from "./scenario.ts";
+import { messageOf, type PlannedCommand, type Scenario, type Tool } from "./scenario.ts";
 import { sourceOfVersion } from "./targets.ts";
 
 /** What a client knows of one of its commands. */
@@ -39,13 +40,15 @@ export interface ClientsOptions {
   readonly outside: Outside;
   /** True if clients repeat themselves and roots are put to sleep, as chance has it. */
   readonly isUnruly: boolean;
+  /** Refusals that a client may meet in this run, and try again. */
+  readonly excuses: ReadonlySet<string>;
   readonly trace: (line: string) => void;
   /** Told of what no client should see: a lie, or a refusal. */
   readonly complain: (rule: string, message: string) => void;
 }
 
 /** The address of no session. */
-export const nobody: RootAddress = "session/ses_NOBODY";
+const nobody: RootAddress = "session/ses_NOBODY";
 
 export const principal = principalText(localOperator);
 
@@ -55,10 +58,6 @@ function agentWith(tools: readonly Tool[]): AgentDefinition {
     model: "play/swarm",
     tools: tools.map((tool) => tool.name),
   });
-}
-
-function isHarmful(name: string): boolean {
-  return tools.some((tool) => tool.name === name && tool.effect !== "idempotent");
 }
 
 /** All clients of one run. */
@@ -98,7 +97,7 @@ export class Clients {
       }
     }
     for (const ticket of this.tickets) {
-      if (this.#mayGive(life, ticket, isIdle)) {
+      if (this.#mayGive(life, runtime, ticket, isIdle)) {
         found.push({ name: `give ${ticket.command.key}`, run: () => this.give(life, runtime, ticket) });
       }
     }
@@ -133,20 +132,21 @@ export class Clients {
       reply.then((stored) => this.#hearReply(ticket, stored), () => {});
     }, (error) => {
       if (runtime.kernel.stopped !== undefined) return;
-      ticket.givenIn = 0;
-      const code = error instanceof KernelError ? error.code : String(error);
-      if (code !== "mailbox_full") this.#options.complain("K14", `${key} was refused: ${code}`);
+      const code = error instanceof KernelError || error instanceof StoreError ? error.code : String(error);
+      // A root that this life has given up is for the next one.
+      if (code !== "root_quarantined") ticket.givenIn = 0;
+      if (!this.#options.excuses.has(code)) this.#options.complain("K14", `${key} was refused: ${code}`);
     });
   }
 
-  #mayGive(life: Life, ticket: Ticket, isIdle: boolean): boolean {
+  #mayGive(life: Life, runtime: Runtime, ticket: Ticket, isIdle: boolean): boolean {
     const { command } = ticket;
     if (this.sessions[command.to] === undefined) return false;
     if (command.relayTo !== undefined && this.#addressOf(command.relayTo) === undefined) return false;
     if (ticket.givenIn === life.number || ticket.reply !== undefined) return false;
     if (ticket.givenIn > 0 || isIdle) return true;
     const isReady = command.after.every((key) => this.#ticketOf(key)?.reply !== undefined);
-    return isReady && (command.during === undefined || this.#runs(command.during, command.to));
+    return isReady && (command.during === undefined || this.#runs(runtime, command.during, command.to));
   }
 
   #addressOf(session: number): RootAddress | undefined {
@@ -157,10 +157,16 @@ export class Clients {
     return this.tickets.find((ticket) => ticket.command.key === key);
   }
 
-  #runs(tool: string, session: number): boolean {
-    const root = this.sessions[session];
-    return this.#options.outside.attempts.some(({ name, root: of, isOver }) =>
-      of === root && !isOver && (name === tool || (tool === "harm" && isHarmful(name)))
+  #runs(runtime: Runtime, what: string, session: number): boolean {
+    const address = this.sessions[session] ?? "";
+    if (what !== "harm" && what !== "repeat") {
+      return this.#options.outside.attempts.some((one) =>
+        one.name === what && one.root === address && !one.isOver
+      );
+    }
+    const root = runtime.kernel.roots.get(address);
+    return [...root?.ports.values() ?? []].some(({ id, request }) =>
+      request.effect !== "idempotent" && (what === "harm" || root?.attempts.has(id))
     );
   }
 
@@ -173,7 +179,7 @@ export class Clients {
       root: session.replace("session/", "catalog/"),
       message: {
         type: "catalog.change",
-        sources: [this.#sourceOf(Number(command.key.slice(1)) % 4)] as never,
+        sources: [this.#sourceOf(Number(command.key.slice(1)) % 3)] as never,
       },
       ref: { principal, key: command.key },
     });

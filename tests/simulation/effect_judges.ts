@@ -1,6 +1,7 @@
 /** Judges of effects: what the outside world saw, against what the journal says and what the model was told. */
 import type { InvocationOutcome } from "../../schemas/invocation.ts";
 import { canonicalJson } from "../../schemas/json.ts";
+import { ConversationFold } from "../../src/effects/conversation_fold.ts";
 import type { Case } from "./judges.ts";
 import { type LedgerLine, type Performed, wasDurable } from "./outside.ts";
 import { type Tool, toolNamed } from "./scenario.ts";
@@ -11,6 +12,7 @@ export async function judgeEffects(one: Case): Promise<void> {
   judgeStarts(one);
   judgeAttempts(one);
   judgeTimers(one);
+  judgeConversations(one);
   for (const [root, entries] of one.streams) {
     if (!root.startsWith("session/")) continue;
     for (const story of await tellStories(one.reader, root, entries)) judgeStory(one, story);
@@ -42,6 +44,9 @@ function judgeStarts({ evidence, streams, complain }: Case): void {
   for (const performed of evidence.outside.performed) {
     const { root, id, key, effect, port, tool, request, life } = performed;
     const isDurable = wasDurable(performed);
+    if (!performed.isWanted) {
+      complain("K11", `${port} ${tool ?? ""} ${key} started, and nobody waited for it`);
+    }
     const what = `${port} ${tool ?? ""} ${key} in life ${life}`;
     const mayBeEarly = port === "model.generate" || (tool !== undefined && isHarmlessLook(toolNamed(tool)));
     if (!isDurable && (effect !== "idempotent" || !mayBeEarly)) {
@@ -97,6 +102,26 @@ function judgeTimers({ streams, complain }: Case): void {
       if (kind === "outcome" && status === "ok" && at < (due.get(id) ?? Infinity)) {
         complain("K19", `The timer ${root}#${id} fired early, at ${seq}`);
       }
+    }
+  }
+}
+
+/** I8: what a model was given is what the journal says up to its intent, whatever was forgotten and read back. */
+function judgeConversations({ evidence, streams, complain }: Case): void {
+  for (const { root, id, key, conversation } of evidence.outside.performed) {
+    if (conversation === undefined) continue;
+    const fold = new ConversationFold();
+    for (const entry of streams.get(root) ?? []) {
+      fold.take(entry);
+      const isIntent = entry.kind === "intent" &&
+        id === `${entry.cause}.${(entry.body as { readonly n: number }).n}`;
+      if (!isIntent) continue;
+      // What was written by another epoch may be another request under the same position (K3).
+      const isSame = isOutside(key) || key.endsWith(`@${entry.epoch}`);
+      if (isSame && JSON.stringify(fold.messages) !== conversation) {
+        complain("I8", `The model was not given what the journal says for ${key}`);
+      }
+      break;
     }
   }
 }

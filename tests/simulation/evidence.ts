@@ -51,6 +51,8 @@ export interface Verdict {
   /** Hash over every row of the store and every line of the ledger. */
   readonly hash: string;
   readonly counts: Counts;
+  /** Kinds of entries that the journal holds, for a run that was judged. */
+  readonly seen: ReadonlySet<string>;
 }
 
 /** A failing run in words: how to repeat it, what broke first, and the last 50 steps before. */

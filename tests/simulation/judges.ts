@@ -11,7 +11,7 @@ import { loadCatalog } from "../../src/effects/catalog_seal.ts";
 import { replay } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { digestNow } from "../support/world.ts";
-import { nobody, principal } from "./clients.ts";
+import { principal } from "./clients.ts";
 import { judgeEffects } from "./effect_judges.ts";
 import type { Complain, Evidence } from "./evidence.ts";
 import { forgetCatalogs, recoveries } from "./lives.ts";
@@ -29,8 +29,11 @@ function digest(bytes: Uint8Array): Promise<string> {
   return Promise.resolve(digestNow(bytes));
 }
 
-/** Asks every judge. The first complaint is the one to look at: later ones may follow from it. */
-export async function judge(evidence: Evidence, complain: Complain): Promise<void> {
+/**
+ * Asks every judge. The first complaint is the one to look at: later ones may follow from it. Returns what the journal
+ * holds: kind, type, and the status, effect class or way of dispatch that tells entries of one type apart.
+ */
+export async function judge(evidence: Evidence, complain: Complain): Promise<ReadonlySet<string>> {
   await judgeChains(evidence, complain);
   const store = evidence.disk.open();
   const reader = await openJournalReader({ store, seams: { digest, log: () => {} } });
@@ -47,6 +50,17 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<voi
   await judgeReplay(one);
   await judgeEffects(one);
   judgeRest(one);
+  return new Set([...streams.values()].flatMap((entries) => entries.flatMap(namesOf)));
+}
+
+function namesOf({ kind, type, body }: Entry): string[] {
+  const { status, effect, stages } = body as {
+    readonly status?: string;
+    readonly effect?: string;
+    readonly stages?: readonly { readonly dispatch: string }[];
+  };
+  const kinds = stages?.map(({ dispatch }) => dispatch) ?? [status ?? effect ?? ""];
+  return kinds.map((one) => `${kind} ${type} ${one}`.trimEnd());
 }
 
 async function entriesOf(reader: JournalReader, address: RootAddress): Promise<Entry[]> {
@@ -146,7 +160,8 @@ function judgeLetters({ streams, complain }: Case): void {
       if (input?.sender !== undefined) push(taken, `${input.sender} to ${root}`, input.message);
       if (entry.kind !== "message") continue;
       const { to, message } = entry.body as { readonly to: string; readonly message: unknown };
-      if (to === nobody) continue;
+      // A dead letter: to nobody, or to a session whose birth was cut off, which no client ever heard of.
+      if (!streams.has(to)) continue;
       push(sent, `${root} to ${to}`, message);
     }
   }

@@ -32,6 +32,7 @@ export interface LifeOptions {
   readonly disk: MemoryDisk;
   /** What goes wrong with the n-th commit of this life, if anything. */
   readonly faults?: ((n: number) => Fault | undefined) | undefined;
+  readonly readFaults?: (() => boolean) | undefined;
   readonly log: (life: Life, event: LogEvent) => void;
   /** Puts a planted bug between runtime and disk. */
   readonly wrapStore?: ((store: MemoryStore) => Store) | undefined;
@@ -71,9 +72,9 @@ export class Life {
   #order = 0;
 
   constructor(options: LifeOptions) {
-    const { nature, disk, faults, wrapStore } = options;
+    const { nature, disk, faults, readFaults, wrapStore } = options;
     this.number = options.number;
-    this.handle = disk.open({ faults, gate: (call) => this.#take(call) });
+    this.handle = disk.open({ faults, readFaults, gate: (call) => this.#take(call) });
     this.store = wrapStore === undefined ? this.handle : wrapStore(this.handle);
     this.seams = {
       clock: {

@@ -59,6 +59,17 @@ export class Lives {
     return this.#all;
   }
 
+  /** True while crashes are to come. */
+  get hasTroubleLeft(): boolean {
+    return this.#crashes.length > 0;
+  }
+
+  /** True if the current life keeps away from a root that it could not read. */
+  get hasGivenUpRoot(): boolean {
+    const records = this.current.runtime?.kernel.records.values() ?? [];
+    return [...records].some(({ status }) => status === "quarantined");
+  }
+
   get current(): Life {
     const life = this.#all.at(-1);
     if (life === undefined) throw new Error("Nobody lives");
@@ -75,6 +86,7 @@ export class Lives {
       nature,
       disk,
       faults: () => this.#drawFault(),
+      readFaults: () => this.#drawReadFault(),
       wrapStore: bug.store,
       log: (from, { event, detail }) => note(`${from.number} log ${event} ${JSON.stringify(detail)}`),
     });
@@ -98,10 +110,16 @@ export class Lives {
     life.runtime = runtime;
     bug.onStart?.(runtime);
     runtime.questions.listen(({ id, shown }) => clients.seeQuestion(id, shown));
+    const told = new Map<string, number>();
     runtime.watch((event) => {
       if (event.type !== "entries") return;
+      const before = told.get(event.root);
+      if (before !== undefined && event.entries[0]?.seq !== before + 1) {
+        complain("K12", `${event.root} tells entry ${event.entries[0]?.seq} after ${before}`);
+      }
       const head = disk.get(keys.head(event.root))?.value as StreamHead | undefined;
       const last = event.entries.at(-1)?.seq ?? 0;
+      told.set(event.root, last);
       if ((head?.seq ?? 0) < last) {
         complain("K12", `Entry ${last} of ${event.root} was told before it was durable`);
       }
@@ -112,7 +130,14 @@ export class Lives {
   #drawFault(): Fault | undefined {
     const { plan: { throwing }, dice } = this.#options;
     if (this.#crashes.length === 0 || throwing === 0 || !dice.chance(throwing)) return undefined;
-    return dice.pick(["throw_before", "throw_after"]);
+    const busy = new StoreError("store_busy", "Cannot write store: it is busy");
+    return dice.pick<Fault>(["throw_before", "throw_after", "refuse", busy]);
+  }
+
+  #drawReadFault(): boolean {
+    const { plan: { misreading }, dice } = this.#options;
+    // Starts that the store ends count against the roots that were open.
+    return this.hasTroubleLeft && misreading > 0 && dice.chance(misreading) && !this.#endsTooOften(1);
   }
 
   /** Ends the current life if its plan says so, or if it failed, and begins the next. False if it goes on. */
@@ -173,7 +198,7 @@ export class Lives {
   #failedStart(life: Life): boolean {
     const { note, complain, plan } = this.#options;
     note(`life ${life.number} could not start: ${life.failure}`);
-    const hasCause = this.#all.length > 1 || (this.#crashes.length > 0 && plan.throwing > 0);
+    const hasCause = this.#all.length > 1 || (this.hasTroubleLeft && plan.throwing + plan.misreading > 0);
     const isOfStore = life.failure instanceof StoreError || String(life.failure).includes("store_fault");
     if (!hasCause || !isOfStore) complain("K20", `The runtime does not start: ${life.failure}`);
     this.#all.pop()?.kill();
@@ -197,9 +222,9 @@ export class Lives {
   }
 
   /** A fourth start quarantines a root whose recovery ended the process three times: not what is played here. */
-  #endsTooOften(): boolean {
+  #endsTooOften(before = 0): boolean {
     return this.#options.disk.list({ prefix: recoveries }).some(({ value }) =>
-      (value as { readonly attempts: number }).attempts >= limits.recoveryAttemptsMax
+      (value as { readonly attempts: number }).attempts >= limits.recoveryAttemptsMax - before
     );
   }
 

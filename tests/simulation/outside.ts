@@ -41,6 +41,10 @@ export interface Performed {
   readonly request: string;
   /** End of its root's stream in the store when it started. */
   readonly durableTo: number;
+  /** True unless its machine, as far as it is awake, does not wait for it any more. */
+  readonly isWanted: boolean;
+  /** For a model call: the conversation that its provider was given, as JSON text. */
+  conversation?: string;
 }
 
 /** True if the intent of a performance was in the store when it started. */
@@ -149,13 +153,17 @@ export class Outside {
       "tool.call": (performance) => {
         const tool = toolNamed(performance.request.args.entry.name);
         this.#note(life, performance, tool);
-        const fate = this.#options.scenario.fate(tool, performance.request.args.attempt);
+        const fate = this.#options.scenario.fate(
+          tool,
+          performance.request.args.attempt,
+          performance.attempt > 1,
+        );
         if (fate === "refuse") return Promise.resolve(refused(tool));
         // A handler is called before its performer first waits, so that it can tell which call is its own.
         current = { performance, fate };
         const result = call(performance);
         current = undefined;
-        return result;
+        return this.#options.scenario.isSlow() ? this.#hold(life, performance, result) : result;
       },
       "tool.verify": this.#verifierOf(life),
     };
@@ -176,6 +184,7 @@ export class Outside {
       tool: tool?.name,
       request: canonicalJson(request),
       durableTo: head?.seq ?? 0,
+      isWanted: life.runtime?.kernel.roots.get(root)?.ports.has(id) ?? true,
     });
     this.#options.trace(
       `${life.number} perform ${request.port} ${tool?.name ?? ""} ${key} attempt ${attempt}`,
@@ -200,6 +209,19 @@ export class Outside {
       },
     });
     return promise;
+  }
+
+  /** A performer that knows its result, and takes its time to tell: whoever cancels it may not wait so long (K11). */
+  async #hold(
+    life: Life,
+    { root, key }: Performance<"tool.call">,
+    result: Promise<PerformerResult>,
+  ): Promise<PerformerResult> {
+    const known = await result;
+    return await new Promise((resolve) => {
+      const what = { life, name: "return", root, key, fate: "no" as const };
+      this.#send(what, { apply: () => {}, answer: () => resolve(known) });
+    });
   }
 
   #send(
@@ -237,6 +259,7 @@ export class Outside {
 
   #modelOf(life: Life, root: string): ModelProvider {
     const { scenario } = this.#options;
+    const { performed } = this;
     const wait = () =>
       new Promise<void>((resolve) => {
         const what = { life, name: "model", root, key: `${root} model`, fate: "no" as const };
@@ -246,6 +269,8 @@ export class Outside {
       name: "play",
       capabilities: { ...scriptedCapabilities, parallelToolCalls: true },
       async *generate({ messages }) {
+        const call = performed.findLast((one) => one.root === root && one.port === "model.generate");
+        if (call !== undefined) call.conversation = JSON.stringify(messages);
         const asked = messages.findLastIndex((message) => message.role === "user");
         const step = messages.slice(asked).filter((message) => message.role === "assistant").length;
         await wait();

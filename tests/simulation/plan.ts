@@ -36,6 +36,8 @@ export interface Plan {
   readonly weights: Weights;
   /** Chance that a commit throws, before or after it took hold; only while crashes are to come. */
   readonly throwing: number;
+  /** Chance that a read fails; only while crashes are to come. */
+  readonly misreading: number;
   /** Chance that a request on the wire of a dead process still arrives. */
   readonly landing: number;
   readonly strict: boolean;
@@ -43,15 +45,29 @@ export interface Plan {
   readonly isUnruly: boolean;
   /** Chance that a life has nobody who answers questions. */
   readonly silence: number;
-  /** True if the play is about messages: many of them, all from one to another. */
-  readonly isChatty: boolean;
+  /** `letters`: many messages, all from one session to another. `catalogs`: one session's tools change all the time. */
+  readonly theme: "mixed" | "letters" | "catalogs";
   /** Bounds of the runtime that are lower in this run, so that what is rare elsewhere happens here. */
   readonly bounds: Bounds;
 }
 
 /** Bounds that a run may lower. */
 export type Bounds = Partial<
-  Record<"snapshotEveryEntries" | "reasksAtOnceMax" | "groupEntriesMax" | "unitsUnwrittenMax", number>
+  Record<
+    | "snapshotEveryEntries"
+    | "reasksAtOnceMax"
+    | "groupEntriesMax"
+    | "groupBytesMax"
+    | "unitsUnwrittenMax"
+    | "mailboxMessagesMax"
+    | "promptsQueuedMax"
+    | "noticesMax"
+    | "entryBodyBytesMax"
+    | "inlineValueBytesMax"
+    | "blobChunkBytes"
+    | "packedValueBytesMax",
+    number
+  >
 >;
 
 /** A kill at a commit, before or after it takes hold. */
@@ -70,12 +86,13 @@ export function scriptedPlan(crashes: readonly Crash[], changes: Partial<Plan> =
     crashes,
     weights: fixedWeights,
     throwing: 0,
+    misreading: 0,
     landing: 0,
     strict: false,
     canVerify: false,
     isUnruly: false,
     silence: 0,
-    isChatty: false,
+    theme: "mixed",
     bounds: {},
     ...changes,
   };
@@ -92,22 +109,37 @@ export function planOf(seed: number): Plan {
     crashes: drawCrashes(dice),
     weights: { task: weight(4), store: weight(6), effect: weight(3), client: weight(2), time: weight(0.6) },
     throwing: dice.chance(0.3) ? 0.15 * dice.next() : 0,
+    misreading: dice.chance(0.15) ? 0.05 * dice.next() : 0,
     landing: dice.chance(0.6) ? dice.next() : 0,
     strict: dice.chance(0.15),
     canVerify: dice.chance(0.5),
     isUnruly: dice.chance(0.6),
     silence: dice.chance(0.15) ? 0.5 : 0,
-    isChatty: dice.chance(0.15),
+    theme: dice.chance(0.15) ? "letters" : dice.chance(0.08) ? "catalogs" : "mixed",
     bounds: drawBounds(dice),
   };
 }
 
 function drawBounds(dice: Dice): Bounds {
+  const between = (least: number, most: number) => least + dice.below(most - least + 1);
+  const rarely = <T>(probability: number, bounds: T): T | undefined =>
+    dice.chance(probability) ? bounds : undefined;
   return {
-    ...(dice.chance(0.5) ? { snapshotEveryEntries: 1 + dice.below(12) } : {}),
-    ...(dice.chance(0.2) ? { reasksAtOnceMax: 1 } : {}),
-    ...(dice.chance(0.2) ? { groupEntriesMax: 1 + dice.below(6) } : {}),
-    ...(dice.chance(0.1) ? { unitsUnwrittenMax: 1 + dice.below(3) } : {}),
+    ...rarely(0.5, { snapshotEveryEntries: between(1, 12) }),
+    ...rarely(0.2, { reasksAtOnceMax: 1 }),
+    ...rarely(0.2, { groupEntriesMax: between(1, 6) }),
+    ...rarely(0.1, { unitsUnwrittenMax: between(1, 3) }),
+    ...rarely(0.1, { mailboxMessagesMax: between(1, 3) }),
+    ...rarely(0.1, { promptsQueuedMax: 1 }),
+    ...rarely(0.1, { noticesMax: 1 }),
+    ...rarely(0.15, { entryBodyBytesMax: between(100, 1_000) }),
+    ...rarely(0.1, { packedValueBytesMax: between(6_000, 12_000) }),
+    // Blobs and snapshots of several rows, which take several groups (K18). A group must hold at least one row.
+    ...rarely(0.2, {
+      blobChunkBytes: between(600, 3_000),
+      inlineValueBytesMax: between(1_000, 4_000),
+      groupBytesMax: between(12_000, 40_000),
+    }),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { EffectClass } from "../../schemas/tool.ts";
 import type { SessionMessage } from "../../schemas/message.ts";
 import type { Decision, QuestionSubject } from "../../schemas/question.ts";
+import type { Plan } from "./plan.ts";
 
 /** A tool of the play, and what its target outside is like. */
 export interface Tool {
@@ -43,6 +44,7 @@ export function toolNamed(name: string): Tool {
 /** What becomes of one attempt of a tool. `refuse` before anything happened; `break` after or before it applied. */
 export type Fate =
   | "ok"
+  | "long"
   | "no"
   | "break_before"
   | "break_after"
@@ -75,8 +77,11 @@ export interface PlannedCommand {
   readonly text: string;
   /** Not given before these were answered. */
   readonly after: readonly string[];
-  /** Not given before a tool runs in that session, this one or any that could hurt, unless all else has ended. */
-  readonly during?: string | "harm";
+  /**
+   * Not given before this tool runs in that session, or the session waits for any effect that could hurt, or for one
+   * that is repeated after a crash; unless all else has ended.
+   */
+  readonly during?: string | "harm" | "repeat";
 }
 
 /** What a run plays. All of it is asked in the same order by the same seed. */
@@ -87,7 +92,10 @@ export interface Scenario {
   readonly commands: readonly PlannedCommand[];
   /** What the model says to a prompt at a step, from 0. A model may say something else each time (K3). */
   answer(prompt: string, step: number): ModelTurn;
-  fate(tool: Tool, attempt: number): Fate;
+  /** `attempt` of the invocation, and whether the runtime repeats it after a crash. */
+  fate(tool: Tool, attempt: number, isRepeat: boolean): Fate;
+  /** True if the next performer takes its time to tell what it knows. */
+  isSlow(): boolean;
   decide(subject: QuestionSubject): Decision;
 }
 
@@ -152,6 +160,7 @@ export function scriptedScenario(): Scenario {
       if (tool.habit === "stall") return "stall_applied";
       return tool.habit === "flaky" && attempt === 1 ? "refuse" : "ok";
     },
+    isSlow: () => false,
     decide: (subject) => subject.kind === "approval" ? "allow" : "mark_applied",
   };
 }
@@ -182,9 +191,10 @@ export function createDice(next: () => number): Dice {
 }
 
 /** A play drawn by chance: the model says something else each time it is asked, tools fail in every way they can. */
-export function swarmScenario(dice: Dice, isChatty: boolean): Scenario {
-  const sessions = (isChatty ? 2 : 1) + dice.below(isChatty ? 1 : 3);
+export function swarmScenario(dice: Dice, theme: Plan["theme"]): Scenario {
+  const sessions = { letters: 2, catalogs: 1, mixed: 1 + dice.below(3) }[theme];
   const calm = dice.chance(0.3);
+  const slowness = dice.chance(0.4) ? 0.3 : 0;
   let poisonsLeft = dice.below(3);
   const takePoison = (probability: number) =>
     poisonsLeft > 0 && dice.chance(probability) && poisonsLeft-- > 0;
@@ -193,12 +203,12 @@ export function swarmScenario(dice: Dice, isChatty: boolean): Scenario {
   return {
     sessions,
     tools: menu,
-    commands: swarmCommands({ dice, sessions, isChatty, isPoison: () => takePoison(0.1) }),
+    commands: swarmCommands({ dice, sessions, theme, isPoison: () => takePoison(0.1) }),
     answer: (_text, step) => {
       if (!calm && dice.chance(0.08)) {
         return { text: "", calls: [], error: dice.pick(["retryable", "final"]) };
       }
-      if (takePoison(0.03)) return { text: dice.chance(0.2) ? tooLong : poisons.answer, calls: [] };
+      if (takePoison(0.06)) return { text: dice.chance(0.2) ? tooLong : poisons.answer, calls: [] };
       const count = step > 2 || menu.length === 0 || dice.chance(0.2) ? 0 : 1 + dice.below(3);
       const calls = Array.from({ length: count }, (): Call => {
         if (dice.chance(0.04)) return { tool: "nothing" };
@@ -206,13 +216,15 @@ export function swarmScenario(dice: Dice, isChatty: boolean): Scenario {
       });
       return { text: dice.chance(0.04) ? long : `answer ${step}`, calls };
     },
-    fate: (tool) => {
+    fate: (tool, _attempt, isRepeat) => {
+      if (isRepeat && dice.chance(0.3)) return "refuse";
       if (tool.habit === "stall") return dice.pick(["stall", "stall_applied", "stall_applied", "ok"]);
       if (tool.habit === "flaky" && dice.chance(0.5)) return "refuse";
-      if (takePoison(0.03)) return "poison";
+      if (takePoison(0.06)) return "poison";
       if (calm || dice.chance(0.6)) return dice.chance(0.03) ? "long" : "ok";
       return dice.pick(["no", "break_before", "break_after", "stall", "stall_applied", "refuse"]);
     },
+    isSlow: () => dice.chance(slowness),
     decide: (subject) =>
       subject.kind === "approval"
         ? dice.pick(["allow", "allow", "deny", "always_allow_for_session"])
@@ -223,21 +235,22 @@ export function swarmScenario(dice: Dice, isChatty: boolean): Scenario {
 interface Draw {
   readonly dice: Dice;
   readonly sessions: number;
-  readonly isChatty: boolean;
+  readonly theme: Plan["theme"];
   readonly isPoison: () => boolean;
 }
 
-function swarmCommands({ dice, sessions, isChatty, isPoison }: Draw): PlannedCommand[] {
+function swarmCommands({ dice, sessions, theme, isPoison }: Draw): PlannedCommand[] {
   const commands: PlannedCommand[] = [];
-  const count = sessions + dice.below(5) + (isChatty ? 3 : 0);
+  const isMixed = theme === "mixed";
+  const count = sessions + dice.below(5) + (isMixed ? 0 : 3);
   for (let index = 0; index < count; index++) {
     const key = `k${index + 1}`;
     const isFirst = index < sessions;
-    const to = isFirst ? index : isChatty ? 0 : dice.below(sessions);
-    const kind = isFirst ? "prompt" : isChatty ? "relay" : dice.pick(kinds);
-    const isLate = index > 0 && !isChatty && kind !== "cancel" && dice.chance(0.5);
+    const to = isFirst ? index : isMixed ? dice.below(sessions) : 0;
+    const kind = isFirst ? "prompt" : dice.pick(kinds[theme]);
+    const isLate = index > 0 && isMixed && kind !== "cancel" && dice.chance(0.5);
     const after = isLate ? [`k${1 + dice.below(index)}`] : [];
-    const relayTo = isChatty ? sessions - 1 : dice.below(sessions + 1) - 1;
+    const relayTo = isMixed ? dice.below(sessions + 1) - 1 : sessions - 1;
     commands.push({
       key,
       to,
@@ -245,10 +258,14 @@ function swarmCommands({ dice, sessions, isChatty, isPoison }: Draw): PlannedCom
       text: isPoison() ? `${poisons.input} ${key}` : `swarm ${key}`,
       after,
       ...(kind === "relay" ? { relayTo } : {}),
-      ...(kind === "cancel" && dice.chance(0.8) ? { during: "harm" } : {}),
+      ...(kind === "cancel" && dice.chance(0.8) ? { during: dice.pick(["harm", "repeat"]) } : {}),
     });
   }
   return commands;
 }
 
-const kinds: readonly PlannedCommand["kind"][] = ["prompt", "prompt", "cancel", "cancel", "relay", "catalog"];
+const kinds: { readonly [T in Plan["theme"]]: readonly PlannedCommand["kind"][] } = {
+  mixed: ["prompt", "prompt", "cancel", "cancel", "relay", "catalog"],
+  letters: ["relay"],
+  catalogs: ["catalog", "catalog", "prompt"],
+};

@@ -42,13 +42,17 @@ class Simulation {
     const dice = createDice(random);
     const nature = { nowMs: 1_800_000_000_000, ids: 0, random };
     [this.#dice, this.#nature] = [dice, nature];
-    const scenario = plan.play === "script" ? scriptedScenario() : swarmScenario(dice, plan.isChatty);
+    const scenario = plan.play === "script" ? scriptedScenario() : swarmScenario(dice, plan.theme);
     const disk = this.#disk;
     const note = (line: string) => void this.#trace.push(`${this.#steps} ${line}`);
     const complain = (rule: string, message: string) => this.#complain(rule, message);
     const outside = new Outside({ disk, scenario, canVerify: plan.canVerify, trace: note, bug });
     const { isUnruly } = plan;
-    const clients = new Clients({ scenario, disk, outside, isUnruly, trace: note, complain });
+    const excuses = new Set([
+      "mailbox_full",
+      ...plan.misreading > 0 ? ["store_busy", "root_quarantined"] : [],
+    ]);
+    const clients = new Clients({ scenario, disk, outside, isUnruly, excuses, trace: note, complain });
     [this.#outside, this.#clients] = [outside, clients];
     this.#lives = new Lives({ plan, disk, nature, dice, outside, clients, bug, note, complain });
   }
@@ -58,7 +62,7 @@ class Simulation {
     this.#lives.begin();
     await this.#untilQuiet();
     if (this.#violations.length === 0) await this.#lookAgain();
-    if (this.#violations.length === 0) await this.#judge();
+    const seen = this.#violations.length === 0 ? await this.#judge() : new Set<string>();
     const hash = this.#hash();
     this.#lives.killAll();
     return {
@@ -67,6 +71,7 @@ class Simulation {
       trace: this.#trace,
       hash,
       counts: this.#counts(),
+      seen,
     };
   }
 
@@ -75,7 +80,7 @@ class Simulation {
     this.#trace.push(`${this.#steps} BROKEN ${rule}: ${message}`);
   }
 
-  async #judge(): Promise<void> {
+  async #judge(): Promise<ReadonlySet<string>> {
     const evidence = {
       plan: this.#plan,
       disk: this.#disk,
@@ -85,7 +90,12 @@ class Simulation {
       life: this.#lives.current,
     };
     const complain = (rule: string, message: string) => this.#complain(rule, message);
-    await judge(evidence, complain).catch((error) => complain("I6", `Cannot judge: ${error}`));
+    try {
+      return await judge(evidence, complain);
+    } catch (error) {
+      complain("I6", `Cannot judge: ${error}`);
+      return new Set();
+    }
   }
 
   #counts(): Counts {
@@ -106,7 +116,12 @@ class Simulation {
       if (this.#steps >= stepsMax) return this.#complain("I11", `Not settled after ${stepsMax} steps`);
       if (!await this.#lives.turn()) {
         const step = this.#chooseStep();
-        if (step === undefined) return;
+        if (step === undefined) {
+          // A root that could not be read is given up by its life; the next one reads it again.
+          if (this.#plan.misreading === 0 || !this.#lives.hasGivenUpRoot) return;
+          await this.#lives.restart();
+          continue;
+        }
         step();
         this.#steps += 1;
         this.#lives.current.steps += 1;

@@ -30,6 +30,8 @@ export interface PendingCall {
 /** Options of {@linkcode MemoryDisk.open}. */
 export interface MemoryStoreOptions {
   readonly faults?: FaultPlan | undefined;
+  /** True if the read at hand fails with `store_busy`. */
+  readonly readFaults?: (() => boolean) | undefined;
   /** If set, no call completes by itself: each is handed to the gate, and completes when the driver settles it. */
   readonly gate?: ((call: PendingCall) => void) | undefined;
 }
@@ -228,11 +230,11 @@ class MemoryHandle implements MemoryStore {
   }
 
   get(key: StoreKey): Promise<Row | null> {
-    return this.#call("get", () => this.#disk.get(key));
+    return this.#read("get", () => this.#disk.get(key));
   }
 
   async *list(range: ListRange): AsyncIterable<Row> {
-    yield* await this.#call("list", () => this.#disk.list(range));
+    yield* await this.#read("list", () => this.#disk.list(range));
   }
 
   commit(commit: Commit): Promise<CommitResult> {
@@ -269,6 +271,14 @@ class MemoryHandle implements MemoryStore {
 
   release(apply: boolean): void {
     for (const answer of this.#hanging.splice(0)) answer(apply);
+  }
+
+  #read<Result>(kind: "get" | "list", run: () => Result): Promise<Result> {
+    const isFaulty = this.#options.readFaults?.() ?? false;
+    return this.#call(kind, () => {
+      if (isFaulty) throw new StoreError("store_busy", "store_fault: the read failed");
+      return run();
+    });
   }
 
   #call<Result>(kind: PendingCall["kind"], run: () => Result): Promise<Result> {
