@@ -3,7 +3,23 @@ import { canonicalJson, type Json } from "../schemas/json.ts";
 
 /** A value as the journal will give it back: what a machine is handed, live and in replay. Drops undefined fields. */
 export function throughJson<T>(value: T): T {
+  if (isPlain(value, 0)) return deepFreeze(value);
   return JSON.parse(JSON.stringify(value)) as T;
+}
+
+/** True if JSON gives back the very same value: nothing that it drops, changes or calls. */
+function isPlain(value: unknown, depth: number): boolean {
+  if (typeof value === "string" || typeof value === "boolean" || value === null) return true;
+  if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
+  if (typeof value !== "object" || depth > 32) return false;
+  if (Array.isArray(value)) {
+    for (const item of value) if (!isPlain(item, depth + 1)) return false;
+    return true;
+  }
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  for (const key in value) if (!isPlain((value as Record<string, unknown>)[key], depth + 1)) return false;
+  return true;
 }
 
 /** True if two values have the same JSON, whatever the order of their keys; undefined fields count as absent. */

@@ -7,18 +7,6 @@ const waitMsMax = 60_000;
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const randomDigits = 16;
 
-function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener("abort", done);
-  });
-}
-
 /**
  * Runs a task when the event loop has been around once: 5 microseconds away. A message port is no turn of the loop once
  * CommonJS packages are loaded (its message then comes after three microtasks), and a timer takes 2 milliseconds.
@@ -27,13 +15,71 @@ function defer(task: () => void): void {
   setImmediate(task);
 }
 
+interface Sleeper {
+  readonly atMs: number;
+  readonly wake: () => void;
+}
+
+/** One timer for everybody: most waits are deadlines that are given up long before they come. */
+class Alarm {
+  readonly #sleepers = new Set<Sleeper>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #firesAtMs = Infinity;
+
+  add(sleeper: Sleeper): void {
+    this.#sleepers.add(sleeper);
+    if (sleeper.atMs < this.#firesAtMs) this.#arm(sleeper.atMs);
+  }
+
+  remove(sleeper: Sleeper): void {
+    if (!this.#sleepers.delete(sleeper) || this.#sleepers.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#firesAtMs = Infinity;
+  }
+
+  #arm(atMs: number): void {
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+    this.#firesAtMs = atMs;
+    this.#timer = setTimeout(() => this.#fire(), Math.min(Math.max(atMs - Date.now(), 0), waitMsMax));
+  }
+
+  #fire(): void {
+    this.#timer = undefined;
+    this.#firesAtMs = Infinity;
+    const now = Date.now();
+    let next = Infinity;
+    for (const sleeper of this.#sleepers) {
+      if (sleeper.atMs <= now) {
+        this.#sleepers.delete(sleeper);
+        sleeper.wake();
+      } else next = Math.min(next, sleeper.atMs);
+    }
+    if (next < this.#firesAtMs) this.#arm(next);
+  }
+}
+
 function createClock(): Clock {
+  const alarm = new Alarm();
   return {
     now: () => Date.now(),
-    sleepUntil: async (atMs, signal) => {
-      for (let left = atMs - Date.now(); left > 0 && !signal?.aborted; left = atMs - Date.now()) {
-        await wait(Math.min(left, waitMsMax), signal);
-      }
+    sleepUntil: (atMs, signal) => {
+      if (atMs <= Date.now() || signal?.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        const sleeper: Sleeper = {
+          atMs,
+          wake: () => {
+            signal?.removeEventListener("abort", giveUp);
+            resolve();
+          },
+        };
+        const giveUp = () => {
+          alarm.remove(sleeper);
+          sleeper.wake();
+        };
+        signal?.addEventListener("abort", giveUp);
+        alarm.add(sleeper);
+      });
     },
     defer,
   };

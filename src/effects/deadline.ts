@@ -8,6 +8,9 @@ export type Ended<T> =
   | { readonly type: "late" }
   | { readonly type: "canceled" };
 
+/** A reason made once: one made for every abort would be an error with its stack, ten times as dear. */
+const givenUp = new Error("Nobody waits for this any more");
+
 /** Bounds of {@linkcode runUntil}. */
 export interface Bounds {
   readonly clock: Clock;
@@ -35,8 +38,8 @@ export async function runUntil<T>(
   const late = bounds.clock.sleepUntil(bounds.deadlineAtMs, stopWaiting.signal)
     .then((): Ended<T> => ({ type: "late" }));
   const ended = await Promise.race([canceled, settle(() => work(stopWork.signal)), late]);
-  if (ended.type === "late" || ended.type === "canceled") stopWork.abort();
-  stopWaiting.abort();
+  if (ended.type === "late" || ended.type === "canceled") stopWork.abort(givenUp);
+  stopWaiting.abort(givenUp);
   return ended;
 }
 

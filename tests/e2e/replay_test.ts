@@ -34,7 +34,10 @@ async function sealAgain(lines: readonly string[]): Promise<string> {
 Deno.test("replay of a session and of its export compare the same, and find no divergence", async () => {
   await onStage(async (stage) => {
     await record(stage);
-    assert.match(await stage.output("export", "last", "-o", "s.jsonl"), /^Wrote \d+ entries and 1 catalog of/);
+    assert.match(
+      await stage.output("export", "last", "-o", "s.jsonl"),
+      /^Wrote \d+ entries and 1 catalog of/,
+    );
     const stored = JSON.parse(await stage.output("replay", "last", "--json", "--strict"));
     await Deno.remove(stage.path("store.db")); // The file is enough.
     const exported = JSON.parse(await stage.output("replay", "s.jsonl", "--json", "--strict"));
