@@ -2,8 +2,11 @@
 import type { CatalogEntry, EntryRef, ResolvedCatalog } from "../schemas/catalog.ts";
 import type { Digest } from "../schemas/ids.ts";
 
-/** Catalogs kept at once; the oldest goes first. Whoever brings a hash brings the catalog with it, so it comes back. */
+/** Catalogs kept at once beyond those that are held; the oldest goes first. */
 const catalogsMax = 1_024;
+
+/** How many roots that are awake may look a catalog up: it must not go while one of them can. */
+const holders = new Map<Digest, number>();
 
 interface Shelf {
   readonly catalog: ResolvedCatalog;
@@ -24,9 +27,29 @@ export function internCatalog(hash: Digest, catalog: ResolvedCatalog): ResolvedC
   const shelf = known ?? shelve(deepFreeze(catalog));
   shelves.delete(hash);
   shelves.set(hash, shelf);
-  const oldest = shelves.size > catalogsMax ? shelves.keys().next().value : undefined;
-  if (oldest !== undefined) shelves.delete(oldest);
+  letOldestGo();
   return shelf.catalog;
+}
+
+function letOldestGo(): void {
+  if (shelves.size <= catalogsMax) return;
+  for (const hash of shelves.keys()) {
+    if (holders.has(hash)) continue;
+    shelves.delete(hash);
+    return;
+  }
+}
+
+/** Keeps a catalog as long as a root is awake that knows its hash. Each hold is ended by one release. */
+export function holdCatalog(hash: Digest): void {
+  holders.set(hash, (holders.get(hash) ?? 0) + 1);
+}
+
+/** Ends one hold. */
+export function releaseCatalog(hash: Digest): void {
+  const count = (holders.get(hash) ?? 0) - 1;
+  if (count > 0) holders.set(hash, count);
+  else holders.delete(hash);
 }
 
 /** The catalog that was sealed under a hash, if it is in memory. */

@@ -184,8 +184,15 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions): Runtime {
         `Cannot send this: ${problem?.path.join(".")} ${problem?.message}`,
       );
     }
+    const { data } = parsed;
+    if (data.type === "session.relay" && !kernel.records.has(data.to)) {
+      throw new KernelError(
+        "relay_target_unknown",
+        `No session has the address "${data.to}": look at troupe sessions`,
+      );
+    }
     const ref = { principal: principalText(localOperator), key: key ?? kernel.seams.nextId("cmd") };
-    return submit(kernel, { root: session, message: parsed.data as never, ref });
+    return submit(kernel, { root: session, message: data as never, ref });
   };
   return {
     ...parts,
@@ -230,13 +237,14 @@ async function createSession(kernel: Kernel, draft: SessionDraft): Promise<RootA
     sources: draft.sources,
     subscriber: address,
   };
-  const session = create(kernel, { address, kind: "session", input: sessionInput as unknown as Json, title });
+  // The catalog first: units become durable in order, so no crash leaves a session that never gets its catalog.
   const issued = create(kernel, {
     address: catalog,
     kind: "catalog",
     input: catalogInput as unknown as Json,
     title,
   });
+  const session = create(kernel, { address, kind: "session", input: sessionInput as unknown as Json, title });
   await Promise.all([session, issued]);
   return address;
 }

@@ -21,7 +21,7 @@ const options = {
   store: storeOption,
   strict: {
     kind: "flag",
-    help: "compute the state after every message, not only where its hash was recorded",
+    help: "also save and restore the state after every message, as a restart there would",
   },
   "any-code": {
     kind: "flag",

@@ -13,13 +13,14 @@ const shortCharactersMax = 300;
 
 /** Prints what was compared, and the divergence if there is one. */
 export function printReplay({ out }: Terminal, { report, durationMs }: TimedReplay): void {
-  const { address, entries, cranks, intents, states, skipped, divergence } = report;
+  const { address, entries, cranks, intents, states, restored, skipped, divergence } = report;
   const perSecond = Math.round(entries / Math.max(durationMs, 1) * 1_000);
   out.line(`replayed ${address}`);
   out.line(`  entries    ${number(entries)} in ${durationText(durationMs)}, ${number(perSecond)} a second`);
   out.line(`  messages   ${number(cranks)} delivered, nothing performed`);
   out.line(`  intents    ${number(intents)} compared`);
   out.line(`  states     ${number(states)} compared`);
+  if (restored > 0) out.line(`  restarts   ${number(restored)} compared`);
   if (skipped > 0) {
     out.line(
       out.style.yellow(

@@ -166,6 +166,7 @@ function useOf({ call, options, handlers, catalog, signal, deadlineAtMs }: UseIn
     blobs: options.blobs,
     signal,
     deadlineAtMs,
+    idempotencyKey: call.key,
     catalog,
     clock: options.seams.clock,
   });

@@ -7,7 +7,7 @@ interface NamingBody {
 }
 
 /** The sealed catalog that an entry is the first to name in its stream, if it does: a replay looks it up. */
-export function catalogHashIn(entry: Entry): string | undefined {
+export function catalogHashIn(entry: Pick<Entry, "kind" | "type" | "body">): string | undefined {
   const body = entry.body as NamingBody | undefined;
   if (entry.kind === "input" && entry.type === "catalog.issued") return body?.message?.catalog?.hash;
   return entry.kind === "outcome" && entry.type === "catalog.seal" ? body?.value?.hash : undefined;

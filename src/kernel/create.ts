@@ -3,9 +3,9 @@ import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress, RootKind } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import { throughJson } from "../canonical.ts";
+import { crank } from "./crank.ts";
 import { type Kernel, KernelError } from "./kernel.ts";
 import { LiveRoot } from "./live_root.ts";
-import { makeReady } from "./route.ts";
 
 /** A root to be made. */
 export interface Birth {
@@ -43,7 +43,7 @@ export function create(kernel: Kernel, birth: Birth): Promise<void> {
     kernel.births.delete(address);
     resolve();
   };
-  root.mailbox.push({ kind: "created", input: throughJson(birth.input), record, onAccepted });
-  makeReady(kernel, root);
+  // At once, not through the mailbox: who is created first is written first.
+  crank(kernel, root, { kind: "created", input: throughJson(birth.input), record, onAccepted });
   return promise;
 }

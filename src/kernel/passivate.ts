@@ -1,5 +1,6 @@
 /** Lets idle roots sleep: only references are dropped, nothing is stopped (K22). */
 import type { RootAddress } from "../../schemas/ids.ts";
+import { letGo } from "./hold.ts";
 import type { Kernel } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
 
@@ -17,6 +18,7 @@ export function passivate(kernel: Kernel, address: RootAddress): boolean {
   const root = kernel.roots.get(address);
   if (root === undefined || !canSleep(root)) return false;
   kernel.roots.delete(address);
+  letGo(root);
   kernel.observer.forget(address);
   return true;
 }

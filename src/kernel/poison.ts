@@ -7,6 +7,7 @@ import { keys } from "../journal/keys.ts";
 import { type Kernel, KernelError, type StoredReply, tell } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
 import type { InputMail, Mail, OutcomeMail } from "./mail.ts";
+import { letGo } from "./hold.ts";
 import { claimOf, makeReady } from "./route.ts";
 import { schedule } from "./pump.ts";
 import { bringUp, failToWake } from "./wake.ts";
@@ -33,6 +34,7 @@ export function poison(kernel: Kernel, root: LiveRoot, mail: Mail, why: Failure)
   kernel.waking.add(root.address);
   kernel.parked.set(root.address, [...root.mailbox, ...(kernel.parked.get(root.address) ?? [])]);
   root.mailbox.length = 0;
+  letGo(root);
   rebuild(kernel, root, mail, why).catch((error) => {
     kernel.waking.delete(root.address);
     failToWake(kernel, root.address, error);
@@ -119,6 +121,7 @@ export function quarantine(kernel: Kernel, address: RootAddress, reason: string,
   if (root !== undefined) {
     root.held = true;
     root.mailbox.length = 0;
+    letGo(root);
   }
   kernel.parked.delete(address);
   const record = kernel.records.get(address);

@@ -3,6 +3,7 @@ import { wireMachines } from "../../actors/wiring.ts";
 import type { CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import { canonicalJson } from "../../schemas/json.ts";
+import { isSameJson } from "../canonical.ts";
 import type { Seams } from "../seams.ts";
 import { CrankDesk } from "./desk.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank } from "./feed.ts";
@@ -19,6 +20,8 @@ export interface ReplayReport {
   readonly intents: number;
   /** State hashes compared. */
   readonly states: number;
+  /** States that were saved, restored and compared: with `strict` only. */
+  readonly restored: number;
   readonly divergence: Divergence | undefined;
 }
 
@@ -31,7 +34,7 @@ export interface ReplayOptions {
   readonly loadCatalog: (hash: string) => Promise<void>;
   /** Replays stretches of other code too: they may diverge where that code decided otherwise. */
   readonly anyCode?: boolean;
-  /** Computes the state hash after every crank, so that two machines can be compared crank by crank. */
+  /** Also saves and restores the state after every crank: what a restart there would have come to must be the same. */
   readonly strict?: boolean;
 }
 
@@ -42,11 +45,13 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
 
 class Replay {
   readonly #options: ReplayOptions;
+  readonly #fresh: () => LiveRoot;
   readonly #root: LiveRoot;
   #entries = 0;
   #cranks = 0;
   #intents = 0;
   #states = 0;
+  #restored = 0;
   #skipped = 0;
   #isForeign = false;
   #divergence: Divergence | undefined;
@@ -60,7 +65,9 @@ class Replay {
       throw new Error(`Cannot replay "${options.address}": this release has no such kind of root`);
     }
     const desk = new CrankDesk();
-    this.#root = new LiveRoot(options.address, kind, wireMachines(desk)[kind], desk);
+    const machine = wireMachines(desk)[kind];
+    this.#fresh = () => new LiveRoot(options.address, kind, machine, desk);
+    this.#root = this.#fresh();
   }
 
   async run(): Promise<ReplayReport> {
@@ -95,8 +102,21 @@ class Replay {
       : feed(this.#root, crank);
     if (this.#divergence !== undefined) return false;
     for (const entry of rest) if (entry.kind === "intent") this.#intents += 1;
-    if (first.state !== undefined || this.#options.strict === true) this.#hash(crank);
-    return true;
+    if (first.state !== undefined) this.#hash(crank);
+    if (this.#options.strict === true) this.#divergence = this.#compareRestored(first.seq);
+    return this.#divergence === undefined;
+  }
+
+  /** K5, K20: a state survives being saved and restored. */
+  #compareRestored(seq: number): Divergence | undefined {
+    const expected = this.#root.persisted();
+    const twin = this.#fresh();
+    const { fault } = twin.restore(JSON.parse(JSON.stringify(expected)));
+    const got = fault === undefined ? twin.persisted() : fault.message;
+    this.#restored += 1;
+    if (isSameJson(expected, got)) return undefined;
+    const what = "the state after this entry survives a restart";
+    return { address: this.#options.address, seq, what, expected, got };
   }
 
   #hash(crank: RecordedCrank): void {
@@ -130,6 +150,7 @@ class Replay {
       skipped: this.#skipped,
       intents: this.#intents,
       states: this.#states,
+      restored: this.#restored,
       divergence: this.#divergence,
     };
   }

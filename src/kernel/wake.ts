@@ -4,6 +4,7 @@ import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import { catalogHashIn } from "../journal/named_blobs.ts";
 import { StoreError } from "../journal/store.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, noteAttempt } from "./feed.ts";
+import { holdMet } from "./hold.ts";
 import type { Kernel } from "./kernel.ts";
 import { LiveRoot } from "./live_root.ts";
 import { quarantine } from "./poison.ts";
@@ -55,11 +56,12 @@ export async function bringUp(kernel: Kernel, address: RootAddress): Promise<Liv
     return undefined;
   }
   const fresh = () => new LiveRoot(address, kind, kernel.machines[kind], kernel.desk);
-  const { root, code } = await load(kernel, fresh);
+  const { root, code, met } = await load(kernel, fresh);
   root.snapshotSeq = root.seq;
   root.hasOpenRow = [...root.ports.values()].some((port) => port.request.port !== "timer.set");
   // The observer may have heard of entries already; a woken root's conversation is read from the journal on demand.
   if (code !== kernel.code) moveToThisCode(kernel, root, code);
+  holdMet(root, met);
   return root;
 }
 
@@ -85,6 +87,8 @@ interface Loaded {
   readonly root: LiveRoot;
   /** Code that wrote the stretch which the root was rebuilt from. */
   readonly code: string;
+  /** Catalogs that it met on the way. */
+  readonly met: Set<string>;
 }
 
 /** From the snapshot if it fits, otherwise from the last checkpoint or the beginning: the stream is the truth (K20). */
@@ -95,13 +99,14 @@ async function load(kernel: Kernel, fresh: () => LiveRoot): Promise<Loaded> {
   // A checkpoint behind a snapshot is truth, not cache, and says under which code the root goes on (K21).
   if (snapshot !== undefined && !tail.some((entry) => entry.kind === "checkpoint")) {
     const root = fresh();
-    await loadCatalogs(kernel, snapshot.text);
+    const met = await loadCatalogs(kernel, snapshot.text);
     const record = root.restore(JSON.parse(snapshot.text));
     root.seq = snapshot.seq;
     for (const [id, attempt] of Object.entries(snapshot.attempts ?? {})) root.attempts.set(id, attempt);
     if (record.fault === undefined && hasShape(root, snapshot)) {
-      await feedEntries(kernel, { root, code: snapshot.code }, tail);
-      return { root, code: snapshot.code };
+      const loaded = { root, code: snapshot.code, met };
+      await feedEntries(kernel, loaded, tail);
+      return loaded;
     }
     kernel.seams.log({
       level: "warning",
@@ -127,13 +132,14 @@ async function loadFromStream(kernel: Kernel, root: LiveRoot): Promise<Loaded> {
   const checkpoint = entries[last];
   const start = checkpoint === undefined ? entries : entries.slice(last + 1);
   const code = codeOf(checkpoint ?? entries[0]);
+  const loaded: Loaded = { root, code, met: new Set() };
   if (checkpoint !== undefined) {
-    await loadCatalogs(kernel, JSON.stringify(checkpoint.body));
-    refuse(kernel, { root, code }, feedCheckpoint(root, checkpoint));
+    for (const hash of await loadCatalogs(kernel, JSON.stringify(checkpoint.body))) loaded.met.add(hash);
+    refuse(kernel, loaded, feedCheckpoint(root, checkpoint));
     for (const entry of entries.slice(0, last)) noteAttempt(root, entry);
   }
-  await feedEntries(kernel, { root, code }, start);
-  return { root, code };
+  await feedEntries(kernel, loaded, start);
+  return loaded;
 }
 
 function codeOf(entry: Entry | undefined): string {
@@ -150,7 +156,8 @@ async function feedEntries(kernel: Kernel, loaded: Loaded, entries: readonly Ent
   const { root } = loaded;
   const cranks = new CrankReader();
   for (const entry of entries) {
-    await loadCatalogIn(kernel, entry);
+    const hash = await loadCatalogIn(kernel, entry);
+    if (hash !== undefined) loaded.met.add(hash);
     const crank = cranks.take(entry);
     if (crank !== undefined) refuse(kernel, loaded, feed(root, crank));
   }
@@ -182,12 +189,18 @@ function short(value: unknown): string {
 }
 
 /** Loads the catalogs that a recorded message names, before a machine looks them up. */
-export async function loadCatalogIn(kernel: Pick<Kernel, "loadCatalog">, entry: Entry): Promise<void> {
+export async function loadCatalogIn(
+  kernel: Pick<Kernel, "loadCatalog">,
+  entry: Entry,
+): Promise<string | undefined> {
   const hash = catalogHashIn(entry);
   if (hash !== undefined) await kernel.loadCatalog(hash);
+  return hash;
 }
 
 /** Loads every catalog that a persisted state may name: a superset, since only hashes of real catalogs are found. */
-async function loadCatalogs(kernel: Kernel, text: string): Promise<void> {
-  for (const hash of new Set(text.match(/sha256:[0-9a-f]{64}/g) ?? [])) await kernel.loadCatalog(hash);
+async function loadCatalogs(kernel: Kernel, text: string): Promise<Set<string>> {
+  const hashes = new Set(text.match(/sha256:[0-9a-f]{64}/g) ?? []);
+  for (const hash of hashes) await kernel.loadCatalog(hash);
+  return hashes;
 }

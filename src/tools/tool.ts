@@ -52,6 +52,8 @@ export interface ToolUseContext {
   readonly signal: AbortSignal;
   /** In milliseconds since the epoch. */
   readonly deadlineAtMs: number;
+  /** The same for every attempt of this call once it is durable: for targets that deduplicate (K3). */
+  readonly idempotencyKey: string;
   /** The catalog of the turn (DM-5). */
   readonly catalog: ResolvedCatalog;
   readonly clock: Clock;

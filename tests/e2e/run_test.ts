@@ -164,7 +164,7 @@ Deno.test("run of the demonstration replays what it recorded", async () => {
     assert.match(out, /turn 1 completed: 3 steps, 4 calls/);
     assert.match(
       out,
-      /entries {4}\d+ in .* a second\n.*\n {2}intents {4}7 compared\n {2}states .*\n {2}no divergence\n$/,
+      /entries {4}\d+ in .* a second\n.*\n {2}intents {4}7 compared\n {2}states .*\n {2}restarts {3}10 compared\n {2}no divergence\n$/,
     );
     await stage.output("demo", "--store", "kept.db");
     assert.match(await stage.output("replay", "last", "--store", "kept.db"), /no divergence/);

@@ -173,7 +173,9 @@ export class Clients {
   #submit(runtime: Runtime, command: PlannedCommand): Promise<Acknowledgements> {
     const session = this.sessions[command.to] ?? "";
     if (command.kind !== "catalog") {
-      return runtime.send(session, messageOf(command, this.#addressOf(command.relayTo ?? 0)), command.key);
+      // Through the kernel: the runtime refuses to relay to an address that there is not, and some here are none.
+      const message = messageOf(command, this.#addressOf(command.relayTo ?? 0)) as never;
+      return submit(runtime.kernel, { root: session, message, ref: { principal, key: command.key } });
     }
     return submit(runtime.kernel, {
       root: session.replace("session/", "catalog/"),

@@ -79,6 +79,7 @@ export function useIn(cwd: Workspace, changes: Partial<ToolUseContext> = {}): To
     blobs: createBlobs(),
     signal: new AbortController().signal,
     deadlineAtMs: Number.MAX_SAFE_INTEGER,
+    idempotencyKey: "session/ses_1#1.0",
     catalog: catalogWith(),
     clock: createWorld().seams.clock,
     ...changes,

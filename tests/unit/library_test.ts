@@ -1,6 +1,13 @@
 /** Whether sealed catalogs are found by their hash, whole and unchangeable. */
 import assert from "node:assert/strict";
-import { catalogOf, entryNamed, entryOf, internCatalog } from "../../actors/library.ts";
+import {
+  catalogOf,
+  entryNamed,
+  entryOf,
+  holdCatalog,
+  internCatalog,
+  releaseCatalog,
+} from "../../actors/library.ts";
 import { resolveCatalog } from "../../actors/resolve.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import type { CatalogSource, ResolvedCatalog } from "../../schemas/catalog.ts";
@@ -55,4 +62,24 @@ Deno.test("catalog library is bounded and lets the oldest go", () => {
   for (let index = 0; index <= 1_024; index++) internCatalog(numbered(index), empty);
   assert.equal(catalogOf(numbered(0)), undefined);
   assert.notEqual(catalogOf(numbered(1_024)), undefined);
+});
+
+// I12 bounds what nobody holds; a catalog that an awake root knows must stay, or its turns would lose their tools.
+Deno.test("catalog library keeps what is held, as often as it is held", () => {
+  const empty = catalogFrom();
+  const numbered = (index: number) => `sha256:${index.toString(16).padStart(64, "1")}`;
+  const churn = (from: number) => {
+    for (let index = from; index < from + 1_100; index++) internCatalog(numbered(index), empty);
+  };
+  internCatalog(hash("e"), empty);
+  holdCatalog(hash("e"));
+  holdCatalog(hash("e"));
+  churn(0);
+  assert.notEqual(catalogOf(hash("e")), undefined);
+  releaseCatalog(hash("e"));
+  churn(2_000);
+  assert.notEqual(catalogOf(hash("e")), undefined, "one hold is left");
+  releaseCatalog(hash("e"));
+  churn(4_000);
+  assert.equal(catalogOf(hash("e")), undefined);
 });

@@ -162,6 +162,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "clock",
     "cwd",
     "deadlineAtMs",
+    "idempotencyKey",
     "mcp_clients",
     "messages",
     "notifications",
@@ -169,6 +170,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "signal",
     "tools",
   ]);
+  assert.equal(seen.idempotencyKey, "session/ses_1#7.0");
   assert.deepEqual(seen.permission_context, {
     mode: "plan",
     capabilities: ["fs.read"],
