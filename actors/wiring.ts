@@ -1,8 +1,9 @@
 /** Gives every machine the port and the outbox of one desk; string sources stay, so that snapshots restore. */
-import type { AnyStateMachine } from "xstate";
+import type { AnyActorLogic, AnyStateMachine } from "xstate";
 import type { RootKind } from "../schemas/ids.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import { catalogMachine } from "./catalog.ts";
+import { compileMachine } from "./compiled.ts";
 import { invocationMachine } from "./invocation.ts";
 import { createPort, type Desk } from "./port.ts";
 import { questionMachine } from "./question.ts";
@@ -29,5 +30,17 @@ export function wireMachines(desk: Desk & Outbox): WiredMachines {
     session: sessionMachine.provide({ actors: { port, turn, question }, actions: { post } }),
     catalog: catalogMachine.provide({ actors: { port }, actions: { post } }),
     supervisor: supervisorMachine.provide({ actors: { port }, actions: { post } }),
+  };
+}
+
+/** The root machines as they are run. */
+export type RunnableMachines = { readonly [K in RootKind]: AnyActorLogic };
+
+/** Compiles wired machines, each with its children. Done once per runtime. */
+export function compileMachines(machines: WiredMachines): RunnableMachines {
+  return {
+    session: compileMachine(machines.session),
+    catalog: compileMachine(machines.catalog),
+    supervisor: compileMachine(machines.supervisor),
   };
 }

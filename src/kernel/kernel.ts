@@ -1,5 +1,5 @@
 /** The kernel's state, shared by its verbs: one file each for crank, dispatch, route, wake, recover, poison, replay. */
-import type { WiredMachines } from "../../actors/wiring.ts";
+import type { RunnableMachines } from "../../actors/wiring.ts";
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
@@ -66,7 +66,7 @@ export interface Kernel {
   readonly seams: Seams;
   readonly journal: Journal;
   readonly desk: CrankDesk;
-  readonly machines: WiredMachines;
+  readonly machines: RunnableMachines;
   /** Hash of the code of actors and schemas (K21). */
   readonly code: string;
   /** Everything waits for the disk, not only what could hurt. */

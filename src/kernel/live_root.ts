@@ -1,5 +1,5 @@
 /** One root actor in memory: its machine, its pending ports, its mailbox. Used alike by cranks, recovery and replay. */
-import { type AnyActor, type AnyMachineSnapshot, type AnyStateMachine, createActor } from "xstate";
+import { type AnyActor, type AnyActorLogic, type AnyMachineSnapshot, createActor } from "xstate";
 import type { PortDone, PortFailed, PortOutcome } from "../../schemas/effect.ts";
 import type { CreatedBody, InputBody } from "../../schemas/entry.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
@@ -47,11 +47,11 @@ export class LiveRoot {
   isReady = false;
   lastActiveAt = 0;
   readonly #desk: CrankDesk;
-  readonly #machine: AnyStateMachine;
+  readonly #machine: AnyActorLogic;
   #actor: AnyActor | undefined;
   #error: unknown;
 
-  constructor(address: RootAddress, kind: RootKind, machine: AnyStateMachine, desk: CrankDesk) {
+  constructor(address: RootAddress, kind: RootKind, machine: AnyActorLogic, desk: CrankDesk) {
     this.address = address;
     this.kind = kind;
     this.#machine = machine;

@@ -1,4 +1,5 @@
 /** Replays a stream: machines are fed the journal, nothing is performed, every ask is compared (design.md section 1). */
+import { compileMachine } from "../../actors/compiled.ts";
 import { wireMachines } from "../../actors/wiring.ts";
 import type { CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
@@ -65,7 +66,7 @@ class Replay {
       throw new Error(`Cannot replay "${options.address}": this release has no such kind of root`);
     }
     const desk = new CrankDesk();
-    const machine = wireMachines(desk)[kind];
+    const machine = compileMachine(wireMachines(desk)[kind]);
     this.#fresh = () => new LiveRoot(options.address, kind, machine, desk);
     this.#root = this.#fresh();
   }

@@ -1,5 +1,5 @@
 /** Makes the kernel's state from its parts. */
-import { type WiredMachines, wireMachines } from "../../actors/wiring.ts";
+import { compileMachines, type WiredMachines, wireMachines } from "../../actors/wiring.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { CrankDesk } from "./desk.ts";
@@ -23,7 +23,7 @@ export function createKernel(parts: KernelParts): Kernel {
   return {
     ...rest,
     desk,
-    machines: wire(desk),
+    machines: compileMachines(wire(desk)),
     roots: new Map(),
     records: new Map<RootAddress, RootRecord>(),
     parked: new Map(),

@@ -1,0 +1,212 @@
+/** Machines run from tables do to the letter what XState's interpreter does with them: asks, posts, states. */
+import assert from "node:assert/strict";
+import type { AnyStateMachine } from "xstate";
+import { compileMachine } from "../../actors/compiled.ts";
+import { wireMachines } from "../../actors/wiring.ts";
+import type { PortRequest } from "../../schemas/effect.ts";
+import type { IntentId, RootAddress, RootKind } from "../../schemas/ids.ts";
+import { AgentDefinition } from "../../schemas/agent.ts";
+import { HostPolicy } from "../../schemas/config.ts";
+import { failure, retryableFailure } from "../../schemas/failure.ts";
+import type { Json } from "../../schemas/json.ts";
+import { Decision } from "../../schemas/question.ts";
+import { localOperator } from "../../schemas/principal.ts";
+import { throughJson } from "../../src/canonical.ts";
+import { compose } from "../../src/kernel/compose.ts";
+import { CrankDesk } from "../../src/kernel/desk.ts";
+import { type Beginning, LiveRoot } from "../../src/kernel/live_root.ts";
+import { modelAnswer, sealCatalog, toolReturn } from "../support/calls.ts";
+import { toolOf } from "../support/desk.ts";
+
+const tools = [
+  toolOf("look", { parallelSafe: true }),
+  toolOf("peek"),
+  toolOf("write", { effectClass: "non_idempotent", sideEffects: true, approvalPolicy: "prompt" }),
+  toolOf("send", { effectClass: "non_idempotent", sideEffects: true, parallelSafe: true }),
+  toolOf("put", { effectClass: "conditional", mechanism: "key" }),
+  toolOf("check", { effectClass: "conditional", mechanism: "verify" }),
+  toolOf("never", { approvalPolicy: "deny" }),
+];
+
+/** A root twice: interpreted and compiled. */
+class Twins {
+  readonly roots: readonly LiveRoot[];
+  seq = 0;
+
+  constructor(readonly address: RootAddress, readonly kind: RootKind) {
+    this.roots = [(machine: AnyStateMachine) => machine, compileMachine].map((run) => {
+      const desk = new CrankDesk();
+      return new LiveRoot(address, kind, run(wireMachines(desk)[kind]), desk);
+    });
+  }
+
+  /** Gives both the same, and compares all that can be seen. */
+  deliver(kind: Beginning["kind"], body: unknown): void {
+    const beginning: Beginning = {
+      kind,
+      seq: ++this.seq,
+      at: 1_000 + this.seq,
+      body: throughJson(body) as Json,
+    };
+    const records = this.roots.map((root) => root.deliver(beginning));
+    const seen = records.map((record, index) => ({
+      drafts: throughJson(compose(record)),
+      isFault: record.fault !== undefined,
+      persisted: record.fault === undefined ? JSON.stringify(this.roots[index]?.persisted()) : "",
+      ports: [...this.roots[index]?.ports.keys() ?? []],
+      shape: this.roots[index]?.shape(),
+      rests: record.fault === undefined && this.roots[index]?.rests,
+    }));
+    assert.deepEqual(seen[1], seen[0]);
+    this.seq += compose(records[0] as never).length;
+  }
+
+  /** Both through JSON and back. */
+  restore(): void {
+    for (const root of this.roots) {
+      const before = JSON.stringify(root.persisted());
+      assert.equal(root.restore(JSON.parse(before)).fault, undefined);
+      assert.equal(JSON.stringify(root.persisted()), before);
+    }
+  }
+
+  get pending(): readonly (readonly [IntentId, PortRequest])[] {
+    return [...this.roots[0]?.ports ?? []].map(([id, { request }]) => [id, request]);
+  }
+}
+
+function outcomeFor(request: PortRequest, random: () => number): object {
+  const pick = <T>(items: readonly T[]) => items[Math.floor(random() * items.length)] as T;
+  if (random() < 0.25) {
+    const status = pick(["failed", "timed_out", "canceled", "unknown"]);
+    const make = pick([failure, retryableFailure]);
+    return { status, failure: make("tool_failed", "It did not work") };
+  }
+  switch (request.port) {
+    case "model.generate": {
+      const names = [...tools.map(({ name }) => name), "nobody"];
+      const calls = Array.from({ length: Math.floor(random() * 5) }, (_, index) => ({
+        callId: `c${index}`,
+        name: pick(names),
+        ...(random() < 0.1 ? { argumentsText: "{" } : {}),
+      }));
+      return { status: "ok", value: modelAnswer("text", random() < 0.3 ? [] : calls) };
+    }
+    case "tool.call":
+      return { status: "ok", value: toolReturn("done", random() < 0.2) };
+    case "tool.verify":
+      return { status: "ok", value: { applied: random() < 0.5 } };
+    case "question.ask": {
+      const decision = pick(Decision.options);
+      return { status: "ok", value: { decision, by: localOperator, shown: `sha256:${"0".repeat(64)}` } };
+    }
+    case "catalog.seal":
+      return { status: "ok", value: random() < 0.2 ? {} : { hash: `sha256:${"1".repeat(64)}`, epoch: 1 } };
+    default:
+      return { status: "ok", value: null };
+  }
+}
+
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => (state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0) / 4_294_967_296;
+}
+
+function settleOne(twins: Twins, random: () => number): void {
+  const { pending } = twins;
+  const [id, request] = pending[Math.floor(random() * pending.length)] ?? [];
+  if (id === undefined || request === undefined) return;
+  twins.deliver("outcome", { id, attempt: 1, ...outcomeFor(request, random) });
+}
+
+const seeds = Number(Deno.env.get("SEEDS") ?? 150);
+
+Deno.test("compiled machines live a session as interpreted ones do", () => {
+  const catalog = sealCatalog(tools);
+  for (let seed = 1; seed <= seeds; seed++) {
+    const random = randomFrom(seed);
+    const twins = new Twins("session/ses_1", "session");
+    const agent = AgentDefinition.parse({ name: "a", model: "scripted/x", limits: { rounds_per_turn: 6 } });
+    twins.deliver("created", {
+      machine: "session",
+      code: "x",
+      input: {
+        address: "session/ses_1",
+        agent,
+        home: "x",
+        catalog: "catalog/ses_1",
+        principal: localOperator,
+      },
+    });
+    for (let step = 0; step < 120; step++) {
+      const dice = random();
+      const command = { principal: "operator:local", key: `k${step}` };
+      if (dice < 0.08) twins.deliver("input", { message: { type: "session.prompt", text: "go" }, command });
+      else if (dice < 0.1) {
+        twins.deliver("input", { message: { type: "session.cancel", reason: "x" }, command });
+      } else if (dice < 0.12) {
+        twins.deliver("input", { message: { type: "session.relay", to: "session/b", text: "t" } });
+      } else if (dice < 0.15) {
+        const message = { type: "session.answered", from: "session/b", outcome: "completed", text: "t" };
+        twins.deliver("input", { message, sender: "session/b" });
+      } else if (dice < 0.2 || step === 0) {
+        twins.deliver("input", { message: { type: "catalog.issued", catalog }, sender: "catalog/ses_1" });
+      } else if (dice < 0.21) {
+        const message = { type: "catalog.refused", failure: failure("catalog_unavailable", "x") };
+        twins.deliver("input", { message, sender: "catalog/ses_1" });
+      } else if (dice < 0.25) twins.restore();
+      else settleOne(twins, random);
+    }
+  }
+});
+
+Deno.test("compiled machines keep catalogs and supervise as interpreted ones do", () => {
+  for (let seed = 1; seed <= seeds; seed++) {
+    const random = randomFrom(seed);
+    const kind = random() < 0.5 ? "catalog" : "supervisor";
+    const twins = new Twins(`${kind}/x`, kind);
+    const source = (names: readonly string[]) => ({
+      kind: "runtime",
+      provenance: { source: "runtime", origin: "built in", trust: "trusted_local" },
+      adapter: "builtin",
+      remote: false,
+      tools: names.map((name) => toolOf(name)),
+    });
+    const policy = {
+      strategy: (["one_for_one", "one_for_all", "rest_for_one"] as const)[Math.floor(random() * 3)],
+      restartsMax: 3,
+      periodMs: 60_000,
+      backoffFirstMs: 200,
+      backoffMsMax: 30_000,
+      childDefault: { restart: "transient", comeBack: "resume", stopGraceMs: 5_000 },
+    };
+    const agent = AgentDefinition.parse({ name: "a", model: "scripted/x", tools: ["look"] });
+    const input = kind === "supervisor" ? { address: "supervisor/x", policy } : {
+      address: "catalog/x",
+      coreRevision: "1",
+      agent,
+      policy: HostPolicy.parse({}),
+      sources: [source(["look"])],
+      subscriber: "session/a",
+    };
+    twins.deliver("created", { machine: kind, code: "x", input });
+    for (let step = 0; step < 60; step++) {
+      const child = `session/c${Math.floor(random() * 4)}`;
+      const dice = random();
+      const command = { principal: "operator:local", key: `k${step}` };
+      if (dice < 0.1) twins.restore();
+      else if (dice < 0.5) settleOne(twins, random);
+      else if (kind === "catalog") {
+        const names = [["look"], ["look", "peek"], ["look", "look"]][Math.floor(random() * 3)] ?? [];
+        twins.deliver("input", { message: { type: "catalog.change", sources: [source(names)] }, command });
+      } else if (dice < 0.65) {
+        const spec = { child, ...policy.childDefault };
+        twins.deliver("input", { message: { type: "child.add", child: spec }, command });
+      } else if (dice < 0.7) twins.deliver("input", { message: { type: "child.remove", child }, command });
+      else if (dice < 0.9) {
+        const message = { type: "child.crashed", child, failure: failure("crank_failed", "x") };
+        twins.deliver("input", { message });
+      } else twins.deliver("input", { message: { type: "child.exited", child } });
+    }
+  }
+});
