@@ -192,7 +192,8 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions): Runtime {
       );
     }
     const ref = { principal: principalText(localOperator), key: key ?? kernel.seams.nextId("cmd") };
-    return submit(kernel, { root: session, message: data as never, ref });
+    const isFresh = key === undefined;
+    return submit(kernel, { root: session, message: data as never, ref, isFresh });
   };
   return {
     ...parts,

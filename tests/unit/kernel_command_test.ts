@@ -201,3 +201,17 @@ Deno.test("kernel stops only when a harmful effect has ended, or has had its tim
     assert.equal(status, endsAfterMs < limits.stopGraceMs ? "ok" : "unknown");
   }
 });
+
+Deno.test("kernel looks nothing up for a command whose key was minted for it, and still enters it once (K14)", async () => {
+  const stage = await openStage({ answers: [{ text: "one" }, { text: "two" }] });
+  const session = await stage.session();
+  const given = await settled(stage.world, stage.runtime.prompt(session, "Go"));
+  await settled(stage.world, given.report);
+  const command = (await stage.entries(session)).find((entry) => entry.type === "session.prompt")?.body as {
+    command: { key: string };
+  };
+  // Whoever learns the key and gives another command under it is refused, whatever it says.
+  await assert.rejects(settled(stage.world, stage.runtime.prompt(session, "Go", command.command.key)), {
+    code: "idempotency_key_reuse",
+  });
+});
