@@ -55,20 +55,17 @@ async function runSession(
   const warm = await subject.session();
   for (let turn = 0; turn < warmUps; turn++) await subject.turn(warm, asked);
   const session = await subject.session();
-  await subject.runtime.rest();
-  collect();
-  const rssBytesBefore = Deno.memoryUsage().rss;
-  const fileBytesBefore = await storeBytes();
+  const before = await holdings();
   const times: number[] = [];
   for (let turn = 0; turn < turns; turn++) times.push(await timed(() => subject.turn(session, asked)));
-  await subject.runtime.rest();
-  collect();
-  const rssBytesAfter = Deno.memoryUsage().rss;
-  return { times, rssBytesBefore, rssBytesAfter, fileBytesBefore, fileBytesAfter: await storeBytes() };
+  return { times, before, after: await holdings() };
 }
 
-function collect(): void {
+async function holdings(): Promise<protocol.Holdings> {
+  await subject.runtime.rest();
   (globalThis as { readonly gc?: () => void }).gc?.();
+  const { rss, heapUsed } = Deno.memoryUsage();
+  return { rss, heap: heapUsed, files: await storeBytes() };
 }
 
 /** The store's file and its log beside it. */

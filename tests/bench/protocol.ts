@@ -51,13 +51,18 @@ export interface SessionRequest {
   readonly warmUps: number;
 }
 
-/** What a long session did to time, disk and memory. Bytes are those of the whole store. */
+/** What a process holds: memory of the process, heap in use after a collection, the whole store's files. In bytes. */
+export interface Holdings {
+  readonly rss: number;
+  readonly heap: number;
+  readonly files: number;
+}
+
+/** What a long session did to time, disk and memory. */
 export interface SessionAnswer {
   readonly times: readonly number[];
-  readonly rssBytesBefore: number;
-  readonly rssBytesAfter: number;
-  readonly fileBytesBefore: number;
-  readonly fileBytesAfter: number;
+  readonly before: Holdings;
+  readonly after: Holdings;
 }
 
 /** Replays one session of `turns` turns, `repeats` times in each way. */

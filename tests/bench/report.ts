@@ -81,8 +81,9 @@ export function sessionText(asked: TurnCase, answer: SessionAnswer): string {
     [`last ${count}, median`, duration(last)],
     ["growth", times(last / first)],
     ["in all", duration(total)],
-    ["store grew by", mib(answer.fileBytesAfter - answer.fileBytesBefore)],
-    ["resident memory grew by", mib(answer.rssBytesAfter - answer.rssBytesBefore)],
+    ["store grew by", mib(answer.after.files - answer.before.files)],
+    ["heap in use grew by", mib(answer.after.heap - answer.before.heap)],
+    ["resident memory grew by", mib(answer.after.rss - answer.before.rss)],
   ]);
 }
 
