@@ -75,16 +75,6 @@ export interface InputBody {
   readonly sender?: RootAddress | undefined;
 }
 
-/** Body of `intent`: the request, and its number inside the crank. */
-export interface IntentBody {
-  readonly n: number;
-  readonly port: string;
-  readonly effect: string;
-  readonly args: Json;
-  readonly mechanism?: string | undefined;
-  readonly deadlineAtMs?: number | undefined;
-}
-
 /** Body of `checkpoint`: truth, not cache (K21). */
 export const CheckpointBody = z.strictObject({
   machine: RootKind,

@@ -21,7 +21,6 @@ export const FailureCode = z.enum([
   "outcome_abandoned",
   "too_large",
   "redaction_failed",
-  "forked",
   "poisoned",
   "interrupted",
   // Files.
@@ -44,16 +43,13 @@ export const FailureCode = z.enum([
   "provider_round_limit_exceeded",
   // Turn and session.
   "turn_canceled",
-  "turn_lost",
   "prompt_queue_full",
-  "prompt_too_long",
   "catalog_unavailable",
   "tool_name_collision",
   "tool_name_invalid",
   "catalog_too_large",
   "relay_target_unknown",
   // Supervision.
-  "child_unknown",
   "clean_start_refused",
   "restart_intensity_exceeded",
   "root_quarantined",

@@ -1,9 +1,9 @@
 /** One tool call: its outcomes, its public status, and what a tool call yields. */
 import { z } from "zod";
-import { Digest, IntentId } from "./ids.ts";
+import { IntentId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
 import { Failure } from "./failure.ts";
-import { CatalogEntry, EntryRef } from "./catalog.ts";
+import { EntryRef } from "./catalog.ts";
 import { Attachment } from "./tool.ts";
 
 /** The final outcomes, one per final state of the invocation machine (design.md section 5). */
@@ -20,17 +20,6 @@ export const InvocationOutcome = z.enum([
 ]);
 /** A final outcome of a tool call. */
 export type InvocationOutcome = z.infer<typeof InvocationOutcome>;
-
-/** What every reader is shown beside the outcome. */
-export const PublicStatus = z.enum(["running", "succeeded", "canceled", "failed"]);
-/** What every reader is shown. */
-export type PublicStatus = z.infer<typeof PublicStatus>;
-
-/** The public status of a final outcome. */
-export function publicStatusOf(outcome: InvocationOutcome): PublicStatus {
-  if (outcome === "succeeded") return "succeeded";
-  return outcome === "canceled" ? "canceled" : "failed";
-}
 
 /** Who asked for the call (DM-8). */
 export const RequestOrigin = z.enum(["model", "host", "authored"]);
@@ -83,12 +72,3 @@ export const InvocationResult = z.strictObject({
 });
 /** How an invocation ended. */
 export type InvocationResult = z.infer<typeof InvocationResult>;
-
-/** Args of `tool.call` as the kernel hands them to a performer: the entry itself, not its name (DM-6). */
-export interface ResolvedToolCall {
-  readonly entry: CatalogEntry;
-  readonly catalog: Digest;
-  readonly arguments: JsonObject;
-  readonly origin: RequestOrigin;
-  readonly invocation: string;
-}

@@ -57,6 +57,8 @@ export const rootInputs = {
   session: z.strictObject({
     address: RootAddress,
     agent: AgentDefinition,
+    /** Where the agent's own files are: see `src/host/session_home.ts`. */
+    home: z.string().max(16_384),
     catalog: RootAddress,
     principal: Principal,
   }),

@@ -6,8 +6,7 @@ import type { HostPolicy } from "../schemas/config.ts";
 import type { RootRecord } from "../schemas/entry.ts";
 import type { RootAddress } from "../schemas/ids.ts";
 import type { Json } from "../schemas/json.ts";
-import { limits } from "../schemas/limits.ts";
-import { rootMessages, type SessionMessage, type TurnOutcome } from "../schemas/message.ts";
+import { rootInputs, rootMessages, type SessionMessage, type TurnOutcome } from "../schemas/message.ts";
 import type { Failure } from "../schemas/failure.ts";
 import { localOperator, type Principal } from "../schemas/principal.ts";
 import { createCatalogSeal, loadCatalog } from "./effects/catalog_seal.ts";
@@ -104,7 +103,7 @@ export interface Runtime {
   listRoots(): readonly RootRecord[];
   /** Waits until nothing is queued or undurable, then puts idle roots beyond the bound to sleep. */
   rest(): Promise<void>;
-  /** Stops: running effects are aborted, what was written is made durable, the store is closed. */
+  /** Stops: waits for effects that could hurt, aborts the others, makes durable what was written, closes the store. */
   stop(): Promise<void>;
 }
 
@@ -154,15 +153,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
 }
 
 function createSupervisor(kernel: Kernel): Promise<void> {
-  const policy = {
-    strategy: "one_for_one",
-    restartsMax: limits.restartsMax,
-    periodMs: limits.restartPeriodMs,
-    backoffFirstMs: limits.restartBackoffFirstMs,
-    backoffMsMax: limits.restartBackoffMsMax,
-    childDefault: { restart: "transient", comeBack: "resume", stopGraceMs: limits.stopGraceMs },
-  };
-  const input = { address: supervisorAddress, policy };
+  const input = rootInputs.supervisor.parse({ address: supervisorAddress, policy: {} });
   return create(kernel, {
     address: supervisorAddress,
     kind: "supervisor",
@@ -227,17 +218,22 @@ async function createSession(kernel: Kernel, draft: SessionDraft): Promise<RootA
   const id = kernel.seams.nextId("ses");
   const address: RootAddress = `session/${id}`;
   const catalog: RootAddress = `catalog/${id}`;
-  const principal = draft.principal ?? localOperator;
   const title = draft.title ?? draft.agent.name;
-  const sessionInput = { address, agent: draft.agent, home: draft.home, catalog, principal };
-  const catalogInput = {
+  const sessionInput = rootInputs.session.parse({
+    address,
+    agent: draft.agent,
+    home: draft.home,
+    catalog,
+    principal: draft.principal ?? localOperator,
+  });
+  const catalogInput = rootInputs.catalog.parse({
     address: catalog,
     coreRevision: draft.coreRevision,
     agent: draft.agent,
     policy: draft.policy,
     sources: draft.sources,
     subscriber: address,
-  };
+  });
   // The catalog first: units become durable in order, so no crash leaves a session that never gets its catalog.
   const issued = create(kernel, {
     address: catalog,

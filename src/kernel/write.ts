@@ -2,9 +2,8 @@
 import type { Entry } from "../../schemas/entry.ts";
 import { failure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
-import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
-import { canonicalJson } from "../../schemas/json.ts";
+import { canonicalJson, type Json } from "../../schemas/json.ts";
 import { StoreError } from "../journal/store.ts";
 import type { SnapshotDraft, Unit } from "../journal/unit.ts";
 import { settleReply } from "./command.ts";
