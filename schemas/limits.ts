@@ -74,6 +74,29 @@ export const limits = {
   providerNameCharactersMax: 64,
   toolNameCharactersMax: 128,
 
+  mcpServersPerSessionMax: 32,
+  /** Servers that are being started at once, over all sessions (DM-57). */
+  mcpConnectsAtOnceMax: 4,
+  /** How long a failed server is not tried again: whoever asks gets the same failure (DM-58). Milliseconds. */
+  mcpFailureHoldMs: 30_000,
+  mcpListMs: 30_000,
+  mcpListPageMs: 10_000,
+  mcpListPagesMax: 64,
+  mcpListBytesMax: 4 * 1_048_576,
+  /** How long a stopping runtime waits for its servers to end in order. */
+  mcpFarewellMs: 5_000,
+  mcpRejectedNotedMax: 100,
+  mcpMessageBytesMax: 16 * 1_048_576,
+  mcpSchemaBytesMax: 64 * 1_024,
+  mcpDescriptionCharactersMax: 4_096,
+  /** How long a call may be silent: progress makes it begin anew. Milliseconds. */
+  mcpCallIdleMs: 60_000,
+
+  /** The end of a child process: how long it is waited for after the end of its input, then after TERM. */
+  processEofGraceMs: 1_500,
+  processTermGraceMs: 1_500,
+  processStderrTailBytesMax: 8 * 1_024,
+
   doorLineBytesMax: 8 * 1_048_576,
   doorConnectionsMax: 64,
   watchEventsBufferedMax: 1_000,
