@@ -1,19 +1,20 @@
 /**
  * One agent's catalog: resolves its sources into entries, has them sealed, and tells its subscriber.
  *
- *   resolving -> sealing -> ready; resolving | sealing -> refused; ready | refused -> resolving (on catalog.change)
+ *   resolving -> sealing -> ready; resolving | sealing -> refused; ready | refused -> resolving (other sources)
+ *   ready | refused -> gathering (catalog.renew) -> resolving, or ready again if nothing is new
  *
- * Every catalog issued has a new epoch and is never changed; content equal to the one before is not issued again.
+ * Every catalog issued has a new epoch and is never changed; content equal to the one before is not sealed again.
  */
 import { assign, enqueueActions, setup } from "xstate";
-import { CatalogRef, type CatalogSource } from "../schemas/catalog.ts";
-import type { PortDone, PortFailed, PortRequestOf } from "../schemas/effect.ts";
-import { type Failure, failure } from "../schemas/failure.ts";
+import type { CatalogRef, CatalogSource } from "../schemas/catalog.ts";
+import type { Digest, RootAddress, ServerId } from "../schemas/ids.ts";
 import { limits } from "../schemas/limits.ts";
-import type { CatalogMessage, Outgoing, Stamp } from "../schemas/message.ts";
+import type { CatalogMessage, ServerReport, Stamp } from "../schemas/message.ts";
+import * as rules from "./catalog_rules.ts";
 import { post, replyTo } from "./outbox.ts";
 import { port } from "./port.ts";
-import { type Resolution, resolveCatalog, type ResolveRequest } from "./resolve.ts";
+import type { ResolveRequest } from "./resolve.ts";
 
 /** What a catalog is created with. */
 export interface CatalogInput extends Omit<ResolveRequest, "epoch"> {
@@ -25,63 +26,39 @@ export interface CatalogInput extends Omit<ResolveRequest, "epoch"> {
 /** What a catalog is told. */
 export type CatalogEvent = CatalogMessage & Stamp;
 
-/** What a catalog remembers. `sources` are those of the catalog at hand: the one issued, being sealed, or refused. */
-export interface CatalogContext extends CatalogInput {
+/** What one connection said last. `offer` is the hash of a source in the library. */
+export interface ServerOffer {
+  readonly connection: RootAddress;
+  readonly report: ServerReport;
+  readonly offer: Digest | null;
+}
+
+/** What a catalog is made from. */
+export interface CatalogParts {
+  readonly sources: readonly CatalogSource[];
+  readonly offers: readonly ServerOffer[];
+}
+
+/** A renewal that was asked for. */
+export interface Renewal {
+  readonly renewal: number;
+  readonly servers: readonly { readonly server: ServerId; readonly connection: RootAddress }[];
+}
+
+/** What a catalog remembers. `sources` and `offers` are those of the catalog at hand: issued, being sealed, or refused. */
+export interface CatalogContext extends CatalogInput, CatalogParts {
   readonly epoch: number;
-  /** Sources that arrived while the ones at hand are being sealed. */
-  readonly waiting: readonly CatalogSource[] | null;
+  /** Parts that arrived since. */
+  readonly waiting: CatalogParts | null;
+  /** The catalog that was issued last, unless one was refused since. */
+  readonly issued: CatalogRef | null;
+  readonly servers: Renewal["servers"];
+  /** Connections that have not answered yet. */
+  readonly pending: readonly RootAddress[];
+  readonly asked: Renewal | null;
+  /** The renewal that the next answer is for; 0 if nobody asked. */
+  readonly renewal: number;
 }
-
-/** Most dropped tools that one note names. */
-const droppedNotedMax = 100;
-
-/** Resolving is pure and a context never changes, so one context is resolved once. */
-const resolutions = new WeakMap<CatalogContext, Resolution>();
-
-function resolutionOf(context: CatalogContext): Resolution {
-  const known = resolutions.get(context) ?? resolveCatalog(context);
-  resolutions.set(context, known);
-  return known;
-}
-
-/** True if other sources would give the very same entries. */
-function givesTheSame(context: CatalogContext, sources: readonly CatalogSource[]): boolean {
-  const [now, then] = [resolutionOf(context), resolveCatalog({ ...context, sources })];
-  if (!("catalog" in now) || !("catalog" in then)) return false;
-  return JSON.stringify(now.catalog.entries) === JSON.stringify(then.catalog.entries);
-}
-
-function sealRequest(context: CatalogContext): PortRequestOf<"catalog.seal"> {
-  const resolution = resolutionOf(context);
-  if (!("catalog" in resolution)) throw new Error("Cannot seal a catalog that was refused");
-  return { port: "catalog.seal", effect: "idempotent", args: { catalog: resolution.catalog } };
-}
-
-/** What the seal's performer gave back; undefined if that is no reference to a catalog. */
-function sealedIn(event: unknown): CatalogRef | undefined {
-  return CatalogRef.safeParse((event as { readonly output: PortDone }).output.value).data;
-}
-
-/** Why sealing did not end well. */
-function failureIn(event: unknown): Failure {
-  return (event as { readonly error: PortFailed }).error.failure;
-}
-
-/** Why resolving gave no catalog. */
-function refusedIn(context: CatalogContext): Failure {
-  const resolution = resolutionOf(context);
-  return "failure" in resolution ? resolution.failure : badSeal;
-}
-
-function refusal(context: CatalogContext, why: Failure): Outgoing {
-  return {
-    kind: "message",
-    to: context.subscriber,
-    message: { type: "catalog.refused", failure: { ...why } },
-  };
-}
-
-const badSeal = failure("catalog_unavailable", "The catalog could not be sealed: its seal is no hash");
 
 /** The behaviour of one catalog. Stops at 1,000 microsteps (K8). */
 export const catalogMachine = setup({
@@ -93,52 +70,88 @@ export const catalogMachine = setup({
   },
   actors: { port },
   guards: {
-    isRefused: ({ context }) => "failure" in resolutionOf(context),
-    isNothingNew: ({ context, event }) => givesTheSame(context, event.sources),
-    isBadSeal: ({ event }) => sealedIn(event) === undefined,
+    isRefused: ({ context }) => "failure" in rules.resolutionOf(context),
+    isNothingNew: ({ context }) => rules.isNothingNew(context),
+    isBadSeal: ({ event }) => rules.sealedIn(event) === undefined,
     hasWaiting: ({ context }) => context.waiting !== null,
-    hasNewsWaiting: ({ context }) => context.waiting !== null && !givesTheSame(context, context.waiting),
+    hasNewsWaiting: ({ context }) => context.waiting !== null && !rules.isNothingNew(context),
+    isAsked: ({ context }) => context.asked !== null,
+    isExpected: ({ context, event }) => rules.isExpected(context, event),
+    isGathered: ({ context }) => context.pending.length === 0,
+    isConfirmed: ({ context }) =>
+      context.pending.length === 0 && context.issued !== null && rules.isNothingNew(context),
   },
   actions: {
     post,
-    takeSources: assign(({ context, event }) => ({ sources: event.sources, epoch: context.epoch + 1 })),
-    keepSources: assign(({ event }) => ({ waiting: event.sources })),
+    keepSources: assign(({ context, event }) => ({ waiting: rules.withSources(context, event) })),
+    keepOffer: assign(({ context, event }) => rules.withOffer(context, event)),
+    keepRenewal: assign(({ event }) => rules.renewalIn(event)),
     takeWaiting: assign(({ context }) => ({
-      sources: context.waiting ?? context.sources,
+      ...(context.waiting ?? {}),
       epoch: context.epoch + 1,
       waiting: null,
     })),
-    dropWaiting: assign({ waiting: null }),
+    // Nothing new for a model, but reports and the hashes of offers may differ.
+    absorbWaiting: assign(({ context }) => ({ ...(context.waiting ?? {}), waiting: null })),
     acknowledge: enqueueActions(({ enqueue, event }) => {
       const params = replyTo(event, "ok", { result: "accepted" });
       if (params !== undefined) enqueue({ type: "post", params });
     }),
+    beginRenewal: enqueueActions(({ context, enqueue }) => {
+      const begun = rules.beginRenewal(context);
+      enqueue.assign(begun);
+      for (const connection of begun.pending) {
+        enqueue({ type: "post", params: rules.openConnection(connection) });
+      }
+    }),
     noteDropped: enqueueActions(({ context, enqueue }) => {
-      const resolution = resolutionOf(context);
-      if (!("catalog" in resolution) || resolution.dropped.length === 0) return;
-      const dropped = resolution.dropped.slice(0, droppedNotedMax).map((tool) => ({ ...tool }));
-      const body = { epoch: context.epoch, count: resolution.dropped.length, dropped };
-      enqueue({ type: "post", params: { kind: "note", type: "catalog.tools_dropped", body } });
+      const params = rules.droppedNote(context);
+      if (params !== undefined) enqueue({ type: "post", params });
     }),
     issue: enqueueActions(({ context, enqueue, event }) => {
-      const catalog = sealedIn(event);
+      const catalog = rules.sealedIn(event);
       if (catalog === undefined) return;
-      const message = { type: "catalog.issued", catalog };
-      enqueue({ type: "post", params: { kind: "message", to: context.subscriber, message } });
+      enqueue({ type: "post", params: rules.issued(context, catalog) });
+      enqueue.assign({ issued: catalog, renewal: 0 });
     }),
+    confirm: enqueueActions(({ context, enqueue }) => {
+      if (context.issued === null) return;
+      enqueue({ type: "post", params: rules.issued(context, context.issued) });
+      enqueue.assign({ renewal: 0 });
+    }),
+    // What is at hand was not issued, so no renewal may be answered with what was issued before.
+    endRenewal: assign({ issued: null, renewal: 0 }),
   },
 }).createMachine({
   id: "catalog",
   initial: "resolving",
   options: { maxIterations: limits.machineIterationsMax },
-  context: ({ input }) => ({ ...input, epoch: 1, waiting: null }),
+  context: ({ input }) => ({
+    ...input,
+    offers: [],
+    epoch: 1,
+    waiting: null,
+    issued: null,
+    servers: [],
+    pending: [],
+    asked: null,
+    renewal: 0,
+  }),
+  on: {
+    "catalog.change": { actions: ["acknowledge", "keepSources"] },
+    "catalog.renew": { actions: "keepRenewal" },
+    "connection.offered": { guard: "isExpected", actions: "keepOffer" },
+  },
   states: {
     resolving: {
       always: [
         {
           guard: "isRefused",
           target: "refused",
-          actions: { type: "post", params: ({ context }) => refusal(context, refusedIn(context)) },
+          actions: [
+            { type: "post", params: ({ context }) => rules.refused(context, rules.refusalOf(context)) },
+            "endRenewal",
+          ],
         },
         { target: "sealing", actions: "noteDropped" },
       ],
@@ -147,39 +160,48 @@ export const catalogMachine = setup({
       invoke: {
         id: "seal",
         src: "port",
-        input: ({ context }) => sealRequest(context),
+        input: ({ context }) => rules.sealRequest(context),
         onDone: [
           {
             guard: "isBadSeal",
             target: "refused",
-            actions: { type: "post", params: ({ context }) => refusal(context, badSeal) },
+            actions: [
+              { type: "post", params: ({ context }) => rules.refused(context, rules.badSeal) },
+              "endRenewal",
+            ],
           },
           { target: "ready", actions: "issue" },
         ],
         onError: {
           target: "refused",
-          actions: { type: "post", params: ({ context, event }) => refusal(context, failureIn(event)) },
+          actions: [
+            { type: "post", params: ({ context, event }) => rules.refused(context, rules.failureIn(event)) },
+            "endRenewal",
+          ],
         },
       },
-      on: { "catalog.change": { actions: ["acknowledge", "keepSources"] } },
+    },
+    gathering: {
+      entry: "beginRenewal",
+      always: [
+        { guard: "isConfirmed", target: "ready", actions: ["absorbWaiting", "confirm"] },
+        { guard: "isGathered", target: "resolving", actions: "takeWaiting" },
+      ],
     },
     ready: {
       tags: "rest",
       always: [
+        { guard: "isAsked", target: "gathering" },
         { guard: "hasNewsWaiting", target: "resolving", actions: "takeWaiting" },
-        { guard: "hasWaiting", actions: "dropWaiting" },
+        { guard: "hasWaiting", actions: "absorbWaiting" },
       ],
-      on: {
-        "catalog.change": [
-          { guard: "isNothingNew", actions: "acknowledge" },
-          { target: "resolving", actions: ["acknowledge", "takeSources"] },
-        ],
-      },
     },
     refused: {
       tags: "rest",
-      always: { guard: "hasWaiting", target: "resolving", actions: "takeWaiting" },
-      on: { "catalog.change": { target: "resolving", actions: ["acknowledge", "takeSources"] } },
+      always: [
+        { guard: "isAsked", target: "gathering" },
+        { guard: "hasWaiting", target: "resolving", actions: "takeWaiting" },
+      ],
     },
   },
 });

@@ -70,7 +70,7 @@ export function deadlineOf(context: InvocationContext): number {
   return context.at + entryIn(context).definition.timeoutMs;
 }
 
-function callOf<K extends "tool.call" | "tool.verify">(context: InvocationContext, port: K) {
+function callOf<K extends "tool.call" | "tool.verify" | "mcp.call">(context: InvocationContext, port: K) {
   const entry = entryIn(context);
   if (context.request.entry === undefined) throw new Error("Cannot call a tool without its entry");
   return {
@@ -89,9 +89,9 @@ function callOf<K extends "tool.call" | "tool.verify">(context: InvocationContex
   };
 }
 
-/** The effect itself. */
-export function toolCall(context: InvocationContext): PortRequestOf<"tool.call"> {
-  return callOf(context, "tool.call");
+/** The effect itself: by the port of what the entry's source is. */
+export function toolCall(context: InvocationContext): PortRequestOf<"tool.call"> | PortRequestOf<"mcp.call"> {
+  return entryIn(context).adapter === "mcp" ? callOf(context, "mcp.call") : callOf(context, "tool.call");
 }
 
 /** The look-up that tells whether an uncertain call was applied. */

@@ -1,21 +1,47 @@
-/** Sealed catalogs by their hash, so that contexts and the journal carry names instead of content. */
-import type { CatalogEntry, EntryRef, ResolvedCatalog } from "../schemas/catalog.ts";
+/** Sealed catalogs and offers of servers by their hash, so that contexts and the journal carry names, not content. */
+import type { CatalogEntry, CatalogSource, EntryRef, ResolvedCatalog } from "../schemas/catalog.ts";
 import type { Digest } from "../schemas/ids.ts";
 
-/** Catalogs kept at once beyond those that are held; the oldest goes first. */
-const catalogsMax = 1_024;
+/** Values of one kind kept at once beyond those that are held; the oldest goes first. */
+const shelvedMax = 1_024;
 
-/** How many roots that are awake may look a catalog up: it must not go while one of them can. */
+/** How many roots that are awake may look a hash up: it must not go while one of them can. */
 const holders = new Map<Digest, number>();
 
-interface Shelf {
+/** Content by hash: the same hash always means the same content, so reading this memo is as pure as arithmetic. */
+class Shelf<T> {
+  readonly #values = new Map<Digest, T>();
+
+  of(hash: Digest): T | undefined {
+    return this.#values.get(hash);
+  }
+
+  /** The value that stands under the hash from now on: the first one that was put there. */
+  put(hash: Digest, make: () => T): T {
+    const value = this.#values.get(hash) ?? make();
+    this.#values.delete(hash);
+    this.#values.set(hash, value);
+    if (this.#values.size > shelvedMax) this.#letOldestGo();
+    return value;
+  }
+
+  #letOldestGo(): void {
+    for (const hash of this.#values.keys()) {
+      if (holders.has(hash)) continue;
+      this.#values.delete(hash);
+      return;
+    }
+  }
+}
+
+interface IndexedCatalog {
   readonly catalog: ResolvedCatalog;
   readonly byCanonical: ReadonlyMap<string, CatalogEntry>;
   readonly byProvider: ReadonlyMap<string, CatalogEntry>;
 }
 
-/** Content by hash: the same hash always means the same catalog, so reading this memo is as pure as arithmetic. */
-const shelves = new Map<Digest, Shelf>();
+const catalogs = new Shelf<IndexedCatalog>();
+const offers = new Shelf<CatalogSource>();
 
 /**
  * Puts a sealed catalog where machines find it; freezes it deeply (DM-5, DM-7). The kernel does so before any crank of a
@@ -23,51 +49,52 @@ const shelves = new Map<Digest, Shelf>();
  * stands under the hash from now on. The caller vouches for the hash.
  */
 export function internCatalog(hash: Digest, catalog: ResolvedCatalog): ResolvedCatalog {
-  const known = shelves.get(hash);
-  const shelf = known ?? shelve(deepFreeze(catalog));
-  shelves.delete(hash);
-  shelves.set(hash, shelf);
-  letOldestGo();
-  return shelf.catalog;
+  return catalogs.put(hash, () => indexed(deepFreeze(catalog))).catalog;
 }
 
-function letOldestGo(): void {
-  if (shelves.size <= catalogsMax) return;
-  for (const hash of shelves.keys()) {
-    if (holders.has(hash)) continue;
-    shelves.delete(hash);
-    return;
-  }
+/** Puts what a server offers where its catalog finds it, like {@linkcode internCatalog}. */
+export function internOffer(hash: Digest, source: CatalogSource): CatalogSource {
+  return offers.put(hash, () => deepFreeze(source));
 }
 
-/** Keeps a catalog as long as a root is awake that knows its hash. Each hold is ended by one release. */
-export function holdCatalog(hash: Digest): void {
+/** Keeps what stands under a hash as long as a root is awake that knows it. Each hold is ended by one release. */
+export function holdHash(hash: Digest): void {
   holders.set(hash, (holders.get(hash) ?? 0) + 1);
 }
 
 /** Ends one hold. */
-export function releaseCatalog(hash: Digest): void {
+export function releaseHash(hash: Digest): void {
   const count = (holders.get(hash) ?? 0) - 1;
   if (count > 0) holders.set(hash, count);
   else holders.delete(hash);
 }
 
+/** True if something stands under the hash. */
+export function isInterned(hash: Digest): boolean {
+  return catalogs.of(hash) !== undefined || offers.of(hash) !== undefined;
+}
+
 /** The catalog that was sealed under a hash, if it is in memory. */
 export function catalogOf(hash: Digest): ResolvedCatalog | undefined {
-  return shelves.get(hash)?.catalog;
+  return catalogs.of(hash)?.catalog;
+}
+
+/** What a server offered under a hash, if it is in memory. */
+export function offerOf(hash: Digest): CatalogSource | undefined {
+  return offers.of(hash);
 }
 
 /** The very entry that a reference names, by its canonical name; undefined if its catalog has none (DM-6, DM-8). */
 export function entryOf(ref: EntryRef): CatalogEntry | undefined {
-  return shelves.get(ref.catalog)?.byCanonical.get(ref.name);
+  return catalogs.of(ref.catalog)?.byCanonical.get(ref.name);
 }
 
 /** The entry that a model means by a provider name; undefined if the catalog offers no such name (DM-13). */
 export function entryNamed(hash: Digest, providerName: string): CatalogEntry | undefined {
-  return shelves.get(hash)?.byProvider.get(providerName);
+  return catalogs.of(hash)?.byProvider.get(providerName);
 }
 
-function shelve(catalog: ResolvedCatalog): Shelf {
+function indexed(catalog: ResolvedCatalog): IndexedCatalog {
   return {
     catalog,
     byCanonical: new Map(catalog.entries.map((entry) => [entry.canonicalName, entry])),

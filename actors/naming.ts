@@ -1,8 +1,8 @@
 /** Names of tools: the full one for trace and policy, the short one that a model calls, and which are refused. */
 import type { CatalogSource } from "../schemas/catalog.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
+import { ServerId } from "../schemas/ids.ts";
 import { limits } from "../schemas/limits.ts";
-import { ServerId } from "../schemas/manifest.ts";
 import { ToolName } from "../schemas/tool.ts";
 
 /** Prefix that only the runtime's own tools may have (CM-25). */

@@ -48,7 +48,7 @@ export interface QuestionResult {
 
 /** Without an answer: a denial, or the operator's giving up, which only a withdrawal can bring about. */
 function unanswered(subject: QuestionSubject): Decision {
-  return subject.kind === "approval" ? "deny" : "abandon";
+  return subject.kind === "uncertain" ? "abandon" : "deny";
 }
 
 /** The answer, if it is one of those that the question offers. */

@@ -136,7 +136,7 @@ function entryFor(request: ResolveRequest, offer: Offer, providerName: string): 
     provenance: source.provenance,
     coreRevision: request.coreRevision,
     adapter: source.adapter,
-    binding: isBuiltIn(source) ? "" : source.server ?? source.provenance.origin,
+    binding: isBuiltIn(source) ? "" : source.binding ?? source.server ?? source.provenance.origin,
     enabled: override.enabled ?? true,
   };
 }
@@ -144,7 +144,7 @@ function entryFor(request: ResolveRequest, offer: Offer, providerName: string): 
 /** The definition under which a tool reaches a model: the source's own, distrusted, assessed, overridden (AR-5..7). */
 function wrap(request: ResolveRequest, offer: Offer, override: ToolOverride): ToolDefinition {
   const { source, canonical } = offer;
-  const tool = distrusted(offer);
+  const tool = { ...distrusted(offer), ...assignedEffect(request.policy, offer) };
   const capability = neededCapability(offer);
   const grant = capability === undefined
     ? undefined
@@ -178,9 +178,25 @@ function distrusted({ source, tool }: Offer): ToolDefinition {
   return { ...rest, sideEffects: true, effectClass: "non_idempotent" };
 }
 
+/** What the operator knows of a repeat, by full name or for the whole server; a built-in needs nobody's word. */
+function assignedEffect(
+  { effects }: HostPolicy,
+  { source, canonical }: Offer,
+): Pick<ToolDefinition, "effectClass" | "mechanism"> | undefined {
+  if (isBuiltIn(source)) return undefined;
+  const names = source.kind === "mcp" ? [canonical, `mcp.${source.server}.*`] : [canonical];
+  const name = names.find((one) => Object.hasOwn(effects, one));
+  const effectClass = name === undefined ? undefined : effects[name];
+  if (effectClass === undefined) return undefined;
+  return effectClass === "conditional" ? { effectClass, mechanism: "key" } : { effectClass };
+}
+
 /** What an agent must be granted. Nobody but the runtime may say that a tool needs nothing (DM-29, DM-30). */
 function neededCapability({ source, tool }: Offer): string | undefined {
-  if (source.kind === "mcp") return `mcp.call:${source.server}`;
+  if (source.kind === "mcp") {
+    // Nothing that an agent has for another purpose may open a server.
+    return tool.capability?.startsWith("mcp.call:") === true ? tool.capability : `mcp.call:${source.server}`;
+  }
   return isBuiltIn(source) ? tool.capability : tool.capability ?? `tool.call:${tool.name}`;
 }
 
@@ -190,9 +206,9 @@ function outputMax({ source, tool }: Offer, override: ToolOverride): number {
   return isBuiltIn(source) ? Math.min(own, asked) : asked;
 }
 
-/** Own value, then the source's (MCP: never by itself), then the agent's; a built-in only loses it (CM-84, DM-3). */
+/** Own value, then the source's (MCP: what its manifest says), then the agent's; a built-in only loses it (CM-84, DM-3). */
 function isParallelSafe({ source, tool }: Offer, override: ToolOverride): boolean {
-  const own = source.kind === "mcp" ? false : tool.parallelSafe;
+  const own = source.kind === "mcp" ? source.parallelSafe ?? false : tool.parallelSafe;
   const asked = override.execution_policy?.parallel_safe ?? own;
   return isBuiltIn(source) ? own && asked : asked;
 }

@@ -1,8 +1,9 @@
 /**
  * One conversation: prompts become turns, one at a time; questions of its calls are its children.
  *
- *   preparing -> idle <-> running; preparing -> refused
+ *   preparing -> idle -> (renewing ->) running -> idle; preparing | renewing -> refused
  *
+ * Servers are declared, and their connections opened, between turns only: a turn that runs keeps its catalog.
  * Holds positions in the journal, never the conversation itself.
  */
 import { assign, enqueueActions, setup } from "xstate";
@@ -10,7 +11,7 @@ import type { AgentDefinition } from "../schemas/agent.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
 import type { Failure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
-import type { CommandRef, SessionMessage, Stamp } from "../schemas/message.ts";
+import type { CommandRef, SessionMessage, SessionServer, Stamp } from "../schemas/message.ts";
 import type { Principal } from "../schemas/principal.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import type { InvocationReport } from "./invocation.ts";
@@ -27,6 +28,7 @@ export interface SessionInput {
   readonly home: string;
   readonly catalog: string;
   readonly principal: Principal;
+  readonly servers: readonly SessionServer[];
 }
 
 /** What a session is told. */
@@ -57,6 +59,12 @@ export interface OpenQuestion {
 export interface SessionContext extends SessionInput {
   readonly issued: CatalogRef | null;
   readonly refusal: Failure | null;
+  /** Servers that were declared while a turn ran; they hold from the next one on. */
+  readonly nextServers: readonly SessionServer[] | null;
+  /** True if the catalog must be renewed before the next turn: servers changed, or one of them failed. */
+  readonly isStale: boolean;
+  /** How often a renewal was asked for. */
+  readonly renewal: number;
   readonly turn: number;
   readonly current: PromptRef | null;
   /** Hash of the catalog of the turn that runs, or ran last. */
@@ -81,10 +89,33 @@ export const sessionMachine = setup({
     hasPrompt: ({ context }) => context.queue.length > 0,
     isQueueFull: ({ context }) => context.queue.length >= limits.promptsQueuedMax,
     isTurnDone: ({ event }) => rules.isTurnDone(event),
+    hasNextServers: ({ context }) => context.nextServers !== null,
+    mustRenew: ({ context }) => context.queue.length > 0 && context.isStale,
+    isRenewed: ({ context, event }) => rules.isRenewed(context, event),
   },
   actions: {
     post,
-    noteCatalog: assign(({ context, event }) => rules.withCatalog(context, rules.catalogIn(event))),
+    noteCatalog: assign(({ context, event }) => rules.withCatalog(context, event)),
+    noteRenewed: assign(({ event }) => ({ isStale: rules.hasFailedServer(event) })),
+    askRenewal: enqueueActions(({ context, enqueue }) => {
+      const renewal = context.renewal + 1;
+      enqueue.assign({ renewal });
+      enqueue({ type: "post", params: rules.renewCatalog(context, renewal) });
+    }),
+    keepServers: assign(({ event }) => ({ nextServers: rules.serversIn(event) })),
+    takeServers: enqueueActions(({ context, enqueue }) => {
+      if (context.nextServers === null) return;
+      for (const params of rules.redeclare(context, context.nextServers)) enqueue({ type: "post", params });
+      enqueue.assign(rules.withServers(context, context.nextServers));
+    }),
+    acceptServers: enqueueActions(({ enqueue, event }) => {
+      for (const params of rules.acknowledge(event, "declared")) enqueue({ type: "post", params });
+    }),
+    dropPrompt: enqueueActions(({ context, enqueue, event }) => {
+      for (const params of rules.dropPrompt(context)) enqueue({ type: "post", params });
+      for (const params of rules.acknowledge(event, "canceled")) enqueue({ type: "post", params });
+      enqueue.assign({ queue: context.queue.slice(1) });
+    }),
     noteRefusal: assign(({ event }) => ({ refusal: rules.refusalIn(event) })),
     enqueuePrompt: assign(({ context, event }) => ({ queue: [...context.queue, rules.promptOf(event)] })),
     refusePrompt: enqueueActions(({ context, enqueue, event }) => {
@@ -149,6 +180,9 @@ export const sessionMachine = setup({
     ...input,
     issued: null,
     refusal: null,
+    nextServers: null,
+    isStale: input.servers.length > 0,
+    renewal: 0,
     turn: 0,
     current: null,
     turnCatalog: null,
@@ -166,6 +200,7 @@ export const sessionMachine = setup({
     "session.cancel": { actions: "refuseCancel" },
     "session.relay": { actions: "relay" },
     "session.answered": { actions: "noteAnswer" },
+    "session.servers": { actions: ["keepServers", "takeServers", "acceptServers"] },
     "catalog.issued": { actions: "noteCatalog" },
   },
   states: {
@@ -179,20 +214,45 @@ export const sessionMachine = setup({
     refused: {
       tags: "rest",
       entry: "refuseQueue",
+      always: { guard: "hasNextServers", target: "idle", actions: "takeServers" },
       on: {
         "session.prompt": { actions: "refusePrompt" },
+        // Other servers may be what is needed: the next prompt finds out.
+        "session.servers": { target: "idle", actions: ["keepServers", "takeServers", "acceptServers"] },
         "catalog.issued": { target: "idle", actions: "noteCatalog" },
       },
     },
-    idle: { tags: "rest", always: { guard: "hasPrompt", target: "running" } },
+    idle: {
+      tags: "rest",
+      always: [
+        { guard: "mustRenew", target: "renewing" },
+        { guard: "hasPrompt", target: "running" },
+      ],
+    },
+    renewing: {
+      entry: "askRenewal",
+      on: {
+        "catalog.issued": [
+          { guard: "isRenewed", target: "running", actions: ["noteCatalog", "noteRenewed"] },
+          { actions: "noteCatalog" },
+        ],
+        "catalog.refused": [
+          { guard: "isRenewed", target: "refused", actions: "noteRefusal" },
+          {},
+        ],
+        "session.servers": { actions: ["keepServers", "acceptServers"] },
+        "session.cancel": { target: "idle", actions: ["dropPrompt", "takeServers"] },
+      },
+    },
     running: {
       entry: "startTurn",
       on: {
         "session.cancel": { actions: "cancelTurn" },
+        "session.servers": { actions: ["keepServers", "acceptServers"] },
         "question.open": { actions: "openQuestion" },
         "question.withdraw": { actions: "withdrawQuestion" },
         "xstate.done.actor.*": [
-          { guard: "isTurnDone", target: "idle", actions: "finishTurn" },
+          { guard: "isTurnDone", target: "idle", actions: ["finishTurn", "takeServers"] },
           { actions: "settleQuestion" },
         ],
       },

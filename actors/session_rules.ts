@@ -1,9 +1,8 @@
 /** The pure rules that the session machine consults: prompts, turns, replies, questions. */
-import type { CatalogRef } from "../schemas/catalog.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
 import type { Json } from "../schemas/json.ts";
 import { limits } from "../schemas/limits.ts";
-import type { Outgoing } from "../schemas/message.ts";
+import type { Outgoing, SessionServer } from "../schemas/message.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import { replyTo } from "./outbox.ts";
 import type { QuestionInput, QuestionResult } from "./question.ts";
@@ -25,17 +24,82 @@ function ended(event: SessionEvent): EventOf<"xstate.done.actor.turn"> {
   return event as EventOf<"xstate.done.actor.turn">;
 }
 
-/** The catalog that was issued. */
-export function catalogIn(event: SessionEvent): CatalogRef {
-  return expect(event, "catalog.issued").catalog;
-}
-
 /** A new catalog counts from the next turn on. A grant was given for the old one's definitions, so it ends with it. */
 export function withCatalog(
   context: SessionContext,
-  issued: CatalogRef,
+  event: SessionEvent,
 ): Pick<SessionContext, "issued" | "refusal" | "grants"> {
-  return { issued, refusal: null, grants: context.issued?.hash === issued.hash ? context.grants : [] };
+  const { catalog } = expect(event, "catalog.issued");
+  return {
+    issued: catalog,
+    refusal: null,
+    grants: context.issued?.hash === catalog.hash ? context.grants : [],
+  };
+}
+
+/** True if a server failed, which is tried again before the next turn (DM-58). Only the answer that a turn waits for counts. */
+export function hasFailedServer(event: SessionEvent): boolean {
+  return expect(event, "catalog.issued").servers.some(({ failure: why }) => why !== undefined);
+}
+
+/** True if the catalog answers the renewal that this session asked for last. */
+export function isRenewed(context: SessionContext, event: SessionEvent): boolean {
+  const isAnswer = event.type === "catalog.issued" || event.type === "catalog.refused";
+  return isAnswer && event.renewal > 0 && event.renewal === context.renewal;
+}
+
+/** Asks the catalog for the tools of all servers. */
+export function renewCatalog(context: SessionContext, renewal: number): Outgoing {
+  const servers = context.servers.map(({ connection, declaration }) => ({
+    connection,
+    server: declaration.server,
+  }));
+  return { kind: "message", to: context.catalog, message: { type: "catalog.renew", renewal, servers } };
+}
+
+/** The servers that were declared. */
+export function serversIn(event: SessionEvent): readonly SessionServer[] {
+  return expect(event, "session.servers").servers;
+}
+
+/** What connections are told of other servers: those that are gone end, the others learn how they are declared. */
+export function redeclare(context: SessionContext, next: readonly SessionServer[]): readonly Outgoing[] {
+  const kept = new Set(next.map(({ connection }) => connection));
+  const gone = context.servers.filter(({ connection }) => !kept.has(connection));
+  const closing = gone.map(({ connection }): Outgoing => ({
+    kind: "message",
+    to: connection,
+    message: { type: "connection.close", reason: "The server is no longer declared" },
+  }));
+  const known = new Map(context.servers.map((server) => [server.connection, JSON.stringify(server)]));
+  const other = next.filter((server) => known.get(server.connection) !== JSON.stringify(server));
+  const declaring = other.map(({ connection, declaration }): Outgoing => ({
+    kind: "message",
+    to: connection,
+    message: { type: "connection.declare", declaration: declaration as never },
+  }));
+  return [...closing, ...declaring];
+}
+
+/** The servers hold from now on; the next turn asks them for their tools, as they may be others than last time. */
+export function withServers(
+  context: SessionContext,
+  next: readonly SessionServer[],
+): Pick<SessionContext, "servers" | "nextServers" | "isStale" | "refusal"> {
+  const isSame = context.refusal === null && JSON.stringify(context.servers) === JSON.stringify(next);
+  return {
+    servers: next,
+    nextServers: null,
+    isStale: context.isStale || !isSame || next.length > 0,
+    refusal: null,
+  };
+}
+
+/** Gives a prompt up whose turn has not begun. */
+export function dropPrompt(context: SessionContext): readonly Outgoing[] {
+  const [prompt] = context.queue;
+  if (prompt === undefined) return [];
+  return refuse(prompt, context.address, failure("turn_canceled", "The turn was canceled before it began"));
 }
 
 /** Why no catalog was issued. */

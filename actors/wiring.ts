@@ -5,6 +5,7 @@ import type { Outgoing } from "../schemas/message.ts";
 import { catalogMachine } from "./catalog.ts";
 import { compileMachine } from "./compiled.ts";
 import { invocationMachine } from "./invocation.ts";
+import { connectionMachine } from "./connection.ts";
 import { createPort, type Desk } from "./port.ts";
 import { questionMachine } from "./question.ts";
 import { sessionMachine } from "./session.ts";
@@ -29,6 +30,7 @@ export function wireMachines(desk: Desk & Outbox): WiredMachines {
   return {
     session: sessionMachine.provide({ actors: { port, turn, question }, actions: { post } }),
     catalog: catalogMachine.provide({ actors: { port }, actions: { post } }),
+    connection: connectionMachine.provide({ actors: { port, question }, actions: { post } }),
     supervisor: supervisorMachine.provide({ actors: { port }, actions: { post } }),
   };
 }
@@ -41,6 +43,7 @@ export function compileMachines(machines: WiredMachines): RunnableMachines {
   return {
     session: compileMachine(machines.session),
     catalog: compileMachine(machines.catalog),
+    connection: compileMachine(machines.connection),
     supervisor: compileMachine(machines.supervisor),
   };
 }

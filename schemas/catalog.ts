@@ -45,7 +45,11 @@ export const CatalogSource = z.strictObject({
   provenance: Provenance,
   adapter: AdapterKey,
   server: z.string().max(64).optional(),
+  /** What calls are bound to, if not to the server's or the folder's name: the connection of an MCP server. */
+  binding: z.string().max(256).optional(),
   remote: z.boolean(),
+  /** True if the operator's manifest says that calls of an MCP server may run at once; its tools' own word never does. */
+  parallelSafe: z.boolean().optional(),
   tools: z.array(ToolDefinition).max(limits.toolsPerCatalogMax),
 });
 /** One source of tools. */

@@ -1,6 +1,6 @@
 /** `troupe.yaml`: what the operator of the host decides. A project folder never overrides it. */
 import { z } from "zod";
-import { ApprovalPolicy, RiskLevel } from "./tool.ts";
+import { ApprovalPolicy, EffectClass, RiskLevel } from "./tool.ts";
 import { Capability } from "./principal.ts";
 
 /** Approval rules of the host; they can only tighten what a tool asks for. Looked up by tool, capability, risk, default. */
@@ -9,6 +9,13 @@ export const HostPolicy = z.strictObject({
   capabilities: z.record(Capability, ApprovalPolicy).default({}),
   risks: z.partialRecord(RiskLevel, ApprovalPolicy).default({}),
   default: ApprovalPolicy.default("auto"),
+  /**
+   * What a repeat of a tool's call would do, by full name or `mcp.<server>.*`, where the operator knows it. `conditional`
+   * means that the tool deduplicates by the key that it is sent. Everything else of an MCP server is `non_idempotent`.
+   */
+  effects: z.record(z.string().max(256), EffectClass).default({}),
+  /** Whether MCP servers may be started: `prompt` asks unless the agent's folder is trusted. */
+  connect: z.enum(["prompt", "deny"]).default("prompt"),
 });
 /** Approval rules of the host. */
 export type HostPolicy = z.infer<typeof HostPolicy>;

@@ -2,9 +2,10 @@
 import { z } from "zod";
 import { CatalogRef, EntryRef, ResolvedCatalog } from "./catalog.ts";
 import { Failure } from "./failure.ts";
-import { IntentId, RootAddress } from "./ids.ts";
+import { Digest, IntentId, RootAddress } from "./ids.ts";
 import { RequestOrigin } from "./invocation.ts";
 import { Json, JsonObject } from "./json.ts";
+import { McpDeclaration } from "./manifest.ts";
 import { HistoryItem, ToolChoice } from "./model.ts";
 import { QuestionSubject } from "./question.ts";
 import { EffectClass, Mechanism } from "./tool.ts";
@@ -19,6 +20,11 @@ export const PortKind = z.enum([
   "catalog.seal",
   "child.start",
   "child.stop",
+  "mcp.connect",
+  "mcp.list",
+  "mcp.watch",
+  "mcp.close",
+  "mcp.call",
 ]);
 /** A kind of effect. */
 export type PortKind = z.infer<typeof PortKind>;
@@ -44,6 +50,8 @@ const toolArgs = z.strictObject({
   key: IntentId.optional(),
 });
 
+const launch = z.int().min(1);
+
 /** Arguments of each kind of effect. */
 export const portArgs = {
   "model.generate": generateArgs,
@@ -59,6 +67,15 @@ export const portArgs = {
   "catalog.seal": z.strictObject({ catalog: ResolvedCatalog }),
   "child.start": z.strictObject({ child: RootAddress, mode: z.enum(["resume", "clean"]) }),
   "child.stop": z.strictObject({ child: RootAddress, graceMs: z.int().min(0), quarantine: z.boolean() }),
+  /** Starts a server and shakes hands. `launch` counts the starts of this connection. */
+  "mcp.connect": z.strictObject({ declaration: McpDeclaration, launch }),
+  /** Reads and checks the server's tools; keeps them as a blob. */
+  "mcp.list": z.strictObject({ declaration: McpDeclaration, launch }),
+  /** Waits for what the server does by itself: for now, that it ends. Its outcome is a failure: see {@linkcode McpEnd}. */
+  "mcp.watch": z.strictObject({ launch }),
+  /** Ends the server: end of input, TERM, KILL. Ending what has ended is no failure. */
+  "mcp.close": z.strictObject({ launch }),
+  "mcp.call": toolArgs,
 } as const satisfies { readonly [K in PortKind]: z.ZodType };
 
 /** Arguments of one kind of effect. */
@@ -92,6 +109,40 @@ export const PortOutcome = z.strictObject({
 });
 /** The body of an `outcome` entry. */
 export type PortOutcome = z.infer<typeof PortOutcome>;
+
+/** What `mcp.connect` yields: who answered, and what was agreed on. Identity never comes from here. */
+export const McpGreeting = z.strictObject({
+  protocolVersion: z.string().max(40),
+  server: z.strictObject({ name: z.string().max(200), version: z.string().max(200) }),
+  /** Time from the start of the process to the end of the handshake. */
+  tookMs: z.number().min(0),
+});
+/** What `mcp.connect` yields. */
+export type McpGreeting = z.infer<typeof McpGreeting>;
+
+/** A tool of a server that was left out, and why (B83, B85). */
+export const McpRejected = z.strictObject({ tool: z.string().max(128), reason: z.string().max(500) });
+
+/** What `mcp.list` yields: the blob that holds the tools as a catalog source, and what was left out. */
+export const McpListing = z.strictObject({
+  offer: Digest,
+  tools: z.int().min(0),
+  /** How many were left out; the first 100 of them are named. */
+  rejectedCount: z.int().min(0),
+  rejected: z.array(McpRejected).max(100),
+});
+/** What `mcp.list` yields. */
+export type McpListing = z.infer<typeof McpListing>;
+
+/** How a server ended, where that is known: what `mcp.close` yields. */
+export const McpEnd = z.strictObject({
+  code: z.int().nullable(),
+  signal: z.string().max(20).nullable(),
+  /** The end of what it wrote to its standard error, without secrets. */
+  stderr: z.string().max(20_000),
+});
+/** How a server ended. */
+export type McpEnd = z.infer<typeof McpEnd>;
 
 /** What a machine's `onDone` gets from a port: `event.output`. The kernel adds `at` and `intent` (K7). */
 export interface PortDone {

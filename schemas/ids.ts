@@ -14,7 +14,7 @@ export const SessionId = z.string().regex(minted("ses"), "must look like ses_ an
 export type SessionId = z.infer<typeof SessionId>;
 
 /** The kinds of root actors that this release knows; the first part of a root's address. */
-export const RootKind = z.enum(["session", "catalog", "supervisor"]);
+export const RootKind = z.enum(["session", "catalog", "connection", "supervisor"]);
 /** A kind of root actor. */
 export type RootKind = z.infer<typeof RootKind>;
 
@@ -25,6 +25,37 @@ export const RootAddress = z.string().max(limits.idBytesMax).regex(
 );
 /** Address of a root actor. */
 export type RootAddress = z.infer<typeof RootAddress>;
+
+/** Id of an MCP server: no underscore, so that the first `__` of a provider name splits one way. */
+export const ServerId = z.string().regex(
+  /^[a-z][a-z0-9-]{0,23}$/,
+  "must be lower-case letters, digits and dashes, beginning with a letter, at most 24",
+);
+/** Id of an MCP server. */
+export type ServerId = z.infer<typeof ServerId>;
+
+/** Address of the connection to a server in the scope of one session: `connection/<server>@<id of the session>`. */
+export function connectionAddress(server: ServerId, session: RootAddress): RootAddress {
+  return `connection/${server}@${nameOf(session)}`;
+}
+
+/** The session that a root belongs to: itself, or the one that its catalog or connection serves; else undefined. */
+export function sessionOf(root: RootAddress): RootAddress | undefined {
+  switch (rootKindOf(root)) {
+    case "session":
+      return root;
+    case "catalog":
+      return `session/${nameOf(root)}`;
+    case "connection":
+      return `session/${nameOf(root).replace(/^[^@]*@/, "")}`;
+    default:
+      return undefined;
+  }
+}
+
+function nameOf(root: RootAddress): string {
+  return root.slice(root.indexOf("/") + 1);
+}
 
 /** Position of an intent inside its stream: `<seq of the entry that began the crank>.<n>` (K2). */
 export const IntentId = z.string().regex(/^[1-9][0-9]*\.[0-9]+$/, "must be a position such as 12.0");

@@ -1,53 +1,109 @@
 /** `mcp/<server>.yaml`: how an MCP server is reached (DM-66). Declaring one grants nothing (DM-29). */
 import { z } from "zod";
+import { Failure } from "./failure.ts";
+import { Digest, ServerId } from "./ids.ts";
 import { limits } from "./limits.ts";
+import { Capability } from "./principal.ts";
 import { TrustLevel } from "./provenance.ts";
-import { ToolOverride } from "./agent.ts";
+import { ApprovalPolicy, EffectClass, RiskLevel } from "./tool.ts";
 
-/** Id of a server: no underscore, so that the first `__` of a provider name splits one way. */
-export const ServerId = z.string().regex(
-  /^[a-z][a-z0-9-]{0,23}$/,
-  "must be lower-case letters, digits and dashes, beginning with a letter, at most 24",
+function seconds(most: number) {
+  return z.number().positive().max(most);
+}
+
+function hasLogin(url: string): boolean {
+  const { username = "", password = "" } = URL.parse(url) ?? {};
+  return username + password !== "";
+}
+
+/** A glob over names of tools: `*` stands for any characters, `?` for one. */
+const ToolGlob = z.string().min(1).max(limits.toolNameCharactersMax);
+
+const VariableName = z.string().regex(
+  /^[A-Za-z_][A-Za-z0-9_]{0,127}$/,
+  "must be the name of a variable: letters, digits and underscores",
 );
-/** Id of a server. */
-export type ServerId = z.infer<typeof ServerId>;
 
-const timeouts = z.strictObject({
-  connect_ms: z.int().min(1).max(600_000).default(30_000),
-  call_ms: z.int().min(1).max(limits.toolCallDurationMsMax).default(limits.toolCallDurationMsDefault),
-}).prefault({});
+/** A name of a header: a token of RFC 9110. */
+const HeaderName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/, "must be the name of a header");
 
 const shared = {
-  id: ServerId,
-  description: z.string().max(1_000).default(""),
   enabled: z.boolean().default(true),
-  required: z.boolean().default(false),
-  trust: TrustLevel.default("unknown"),
   tools: z.strictObject({
-    include: z.array(z.string().max(limits.toolNameCharactersMax)).max(1_024).optional(),
-    exclude: z.array(z.string().max(limits.toolNameCharactersMax)).max(1_024).default([]),
-    overrides: z.record(z.string().max(limits.toolNameCharactersMax), ToolOverride).default({}),
+    /** Without a list, every tool is in. */
+    include: z.array(ToolGlob).max(1_024).optional(),
+    /** Wins over `include`. */
+    exclude: z.array(ToolGlob).max(1_024).default([]),
   }).prefault({}),
-  timeouts,
+  /** What the server's tools are at least taken for; what they say themselves cannot lower it (AR-10). */
+  risk: RiskLevel.default("medium"),
+  approval_policy: ApprovalPolicy.default("prompt"),
+  /** What an agent needs to call the server's tools. Default `mcp.call:<server>`. */
+  capability: Capability.startsWith("mcp.call:", "must begin with mcp.call:").optional(),
+  connect_timeout_seconds: seconds(600).default(30),
+  timeout_seconds: seconds(limits.toolCallDurationMsMax / 1_000).default(60),
+  supports_parallel_tool_calls: z.boolean().default(false),
 };
 
-/** The manifest of one MCP server. Secrets are named (`env:NAME`), never written. Unknown keys are refused. */
-export const McpManifest = z.discriminatedUnion("transport", [
-  z.strictObject({
-    transport: z.literal("stdio"),
-    ...shared,
-    command: z.string().min(1).max(4_096),
-    args: z.array(z.string().max(32_768)).max(256).default([]),
-    /** Names of variables passed through, and fixed values that are no secret. */
-    env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(32_768)).default({}),
-    cwd: z.string().max(4_096).optional(),
-  }),
-  z.strictObject({
-    transport: z.literal("http"),
-    ...shared,
-    url: z.url({ protocol: /^https?$/ }),
-    headers: z.record(z.string().max(200), z.string().max(8_192)).default({}),
-  }),
-]);
+/** A server that is started as a process and spoken to over its standard input and output. */
+export const StdioManifest = z.strictObject({
+  transport: z.literal("stdio").default("stdio"),
+  ...shared,
+  /** A program on the PATH or an absolute path; `troupe` is the program that is running. No shell looks at it. */
+  command: z.string().min(1).max(limits.pathCharactersMax),
+  args: z.array(z.string().max(32_768)).max(256).default([]),
+  /** Variables of the server's environment. `${NAME}` is a variable of ours, taken once connecting was approved. */
+  env: z.record(VariableName, z.string().max(32_768)).default({}),
+  /** The working folder, inside the workspace. Default: the workspace. */
+  cwd: z.string().min(1).max(limits.pathCharactersMax).optional(),
+});
+/** A server that is started as a process. */
+export type StdioManifest = z.infer<typeof StdioManifest>;
+
+/** A server that is reached by Streamable HTTP. */
+export const HttpManifest = z.strictObject({
+  transport: z.literal("streamable_http"),
+  ...shared,
+  url: z.url({ protocol: /^https?$/, error: "must be an http or https URL" }).refine(
+    (url) => !hasLogin(url),
+    "must have no user name and no password: a header may name a variable instead",
+  ),
+  /** Headers of every request. `${NAME}` is a variable of ours, taken once connecting was approved. */
+  headers: z.record(HeaderName, z.string().max(8_192)).default({}),
+});
+/** A server that is reached by Streamable HTTP. */
+export type HttpManifest = z.infer<typeof HttpManifest>;
+
+/** The manifest of one MCP server; the name of its file is the server's id. Unknown keys are refused (DM-66, DM-67). */
+export const McpManifest = z.discriminatedUnion("transport", [StdioManifest, HttpManifest], {
+  error: ({ code }) => code === "invalid_union" ? "must be stdio or streamable_http" : undefined,
+});
 /** The manifest of one MCP server. */
 export type McpManifest = z.infer<typeof McpManifest>;
+
+/** Whether a server may be started: an operator trusts this very declaration, must be asked, or policy forbids it. */
+export const ConnectGate = z.enum(["granted", "prompt", "denied"]);
+/** Whether a server may be started. */
+export type ConnectGate = z.infer<typeof ConnectGate>;
+
+/** What a connection is told of its server: the manifest, and what the host knows and decides about it. No secret. */
+export const McpDeclaration = z.strictObject({
+  server: ServerId,
+  manifest: McpManifest,
+  /** Hash of everything that connecting depends on: another one needs another approval (DM-62). */
+  fingerprint: Digest,
+  /** The working folder, absolute; empty for servers that are no process. */
+  cwd: z.string().max(limits.pathCharactersMax),
+  /** Where the manifest was found, for people: `mcp/docs.yaml`. */
+  origin: z.string().min(1).max(200),
+  trust: TrustLevel,
+  gate: ConnectGate,
+  /** Why the server cannot be started, if the host knows so already. */
+  problem: Failure.optional(),
+  /** What the operator is shown before the server is started (DM-73). */
+  preview: z.string().max(4_000),
+  /** Effect classes that the host or a built-in manifest assigns, by tool name or `*`; everything else is harmful. */
+  effects: z.record(z.string().max(limits.toolNameCharactersMax), EffectClass).default({}),
+});
+/** What a connection is told of its server. */
+export type McpDeclaration = z.infer<typeof McpDeclaration>;

@@ -4,8 +4,9 @@ import { AgentDefinition } from "./agent.ts";
 import { CatalogRef, CatalogSource } from "./catalog.ts";
 import { HostPolicy } from "./config.ts";
 import { Failure } from "./failure.ts";
-import { RootAddress } from "./ids.ts";
+import { Digest, RootAddress, ServerId } from "./ids.ts";
 import { limits } from "./limits.ts";
+import { McpDeclaration } from "./manifest.ts";
 import { Principal } from "./principal.ts";
 import { Json } from "./json.ts";
 import { ChildSpec, SupervisorPolicy } from "./supervision.ts";
@@ -16,6 +17,29 @@ export const TurnOutcome = z.enum(["completed", "needs_user", "failed", "cancele
 export type TurnOutcome = z.infer<typeof TurnOutcome>;
 
 const text = z.string().min(1).max(limits.promptCharactersMax);
+
+/** A server of a session, and the connection by which it is reached. */
+export const SessionServer = z.strictObject({ connection: RootAddress, declaration: McpDeclaration });
+/** A server of a session. */
+export type SessionServer = z.infer<typeof SessionServer>;
+
+/** The servers of one session, each once. */
+export const SessionServers = z.array(SessionServer).max(limits.mcpServersPerSessionMax)
+  .refine(
+    (servers) => new Set(servers.map(({ connection }) => connection)).size === servers.length,
+    "must name each server once",
+  );
+
+/** What became of one server when a catalog was made. */
+export const ServerReport = z.strictObject({
+  server: ServerId,
+  tools: z.int().min(0),
+  /** How many tools were left out; the journal of the connection names them. */
+  rejected: z.int().min(0),
+  failure: Failure.optional(),
+});
+/** What became of one server. */
+export type ServerReport = z.infer<typeof ServerReport>;
 
 /** Messages that a session takes. `session.answered` and `catalog.issued` are facts; the others ask. */
 export const SessionMessage = z.discriminatedUnion("type", [
@@ -29,8 +53,20 @@ export const SessionMessage = z.discriminatedUnion("type", [
     text: z.string(),
     failure: Failure.optional(),
   }),
-  z.strictObject({ type: z.literal("catalog.issued"), catalog: CatalogRef }),
-  z.strictObject({ type: z.literal("catalog.refused"), failure: Failure }),
+  /** All servers from the next turn on; a turn that runs keeps what it has (AR-42). */
+  z.strictObject({ type: z.literal("session.servers"), servers: SessionServers }),
+  z.strictObject({
+    type: z.literal("catalog.issued"),
+    catalog: CatalogRef,
+    /** The renewal that this answers; 0 if it came by itself. */
+    renewal: z.int().min(0),
+    servers: z.array(ServerReport).max(limits.mcpServersPerSessionMax),
+  }),
+  z.strictObject({
+    type: z.literal("catalog.refused"),
+    failure: Failure,
+    renewal: z.int().min(0),
+  }),
 ]);
 /** A message that a session takes. */
 export type SessionMessage = z.infer<typeof SessionMessage>;
@@ -38,9 +74,27 @@ export type SessionMessage = z.infer<typeof SessionMessage>;
 /** Messages that a catalog takes. */
 export const CatalogMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("catalog.change"), sources: z.array(CatalogSource).max(256) }),
+  /** Asks for a catalog with the tools of these servers; opens their connections. Answered in any case. */
+  z.strictObject({
+    type: z.literal("catalog.renew"),
+    renewal: z.int().min(1),
+    servers: z.array(z.strictObject({ server: ServerId, connection: RootAddress }))
+      .max(limits.mcpServersPerSessionMax),
+  }),
+  /** What a connection has to offer: tools, or why there are none. `offer` names a blob that holds a source. */
+  z.strictObject({ type: z.literal("connection.offered"), report: ServerReport, offer: Digest.nullable() }),
 ]);
 /** A message that a catalog takes. */
 export type CatalogMessage = z.infer<typeof CatalogMessage>;
+
+/** Messages that a connection takes. `connection.open` is answered once the connection is ready or has failed. */
+export const ConnectionMessage = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("connection.open") }),
+  z.strictObject({ type: z.literal("connection.close"), reason: z.string().max(500) }),
+  z.strictObject({ type: z.literal("connection.declare"), declaration: McpDeclaration }),
+]);
+/** A message that a connection takes. */
+export type ConnectionMessage = z.infer<typeof ConnectionMessage>;
 
 /** Messages that a supervisor takes. */
 export const SupervisorMessage = z.discriminatedUnion("type", [
@@ -61,6 +115,7 @@ export const rootInputs = {
     home: z.string().max(16_384),
     catalog: RootAddress,
     principal: Principal,
+    servers: SessionServers,
   }),
   catalog: z.strictObject({
     address: RootAddress,
@@ -70,6 +125,12 @@ export const rootInputs = {
     sources: z.array(CatalogSource).max(256),
     subscriber: RootAddress,
   }),
+  connection: z.strictObject({
+    address: RootAddress,
+    /** The root that is told what the server offers. */
+    catalog: RootAddress,
+    declaration: McpDeclaration,
+  }),
   supervisor: z.strictObject({ address: RootAddress, policy: SupervisorPolicy }),
 } as const;
 
@@ -77,6 +138,7 @@ export const rootInputs = {
 export const rootMessages = {
   session: SessionMessage,
   catalog: CatalogMessage,
+  connection: ConnectionMessage,
   supervisor: SupervisorMessage,
 } as const;
 

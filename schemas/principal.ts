@@ -22,3 +22,8 @@ export type Capability = z.infer<typeof Capability>;
 
 /** The person at this terminal: who `troupe run` acts for. */
 export const localOperator: Principal = { kind: "operator", id: "local" };
+
+/** A principal as it stands in command rows. */
+export function principalText({ kind, id }: Principal): string {
+  return `${kind}:${id}`;
+}

@@ -4,7 +4,7 @@ import { Digest } from "./ids.ts";
 import { Principal } from "./principal.ts";
 
 /** Why a person is asked. */
-export const QuestionKind = z.enum(["approval", "uncertain"]);
+export const QuestionKind = z.enum(["approval", "uncertain", "connect"]);
 /** Why a person is asked. */
 export type QuestionKind = z.infer<typeof QuestionKind>;
 
@@ -25,12 +25,13 @@ export type Decision = z.infer<typeof Decision>;
 export const offeredDecisions: { readonly [K in QuestionKind]: readonly Decision[] } = {
   approval: ["allow", "deny", "always_allow_for_session"],
   uncertain: ["run_again", "mark_applied", "mark_not_applied", "abandon"],
+  connect: ["allow", "deny"],
 };
 
 /** What a question shows: bounded and redacted before it gets here. */
 export const QuestionSubject = z.strictObject({
   kind: QuestionKind,
-  /** Which invocation waits: `turn/<n>/call/<step>.<i>`, relative to its session. */
+  /** Which invocation waits: `turn/<n>/call/<step>.<i>`, relative to its session; `connect` if none does yet. */
   invocation: z.string().max(128),
   tool: z.string().max(256),
   title: z.string().max(200),

@@ -5,19 +5,24 @@ import type { CatalogSource } from "../schemas/catalog.ts";
 import type { HostPolicy } from "../schemas/config.ts";
 import type { RootRecord } from "../schemas/entry.ts";
 import type { RootAddress } from "../schemas/ids.ts";
-import type { Json } from "../schemas/json.ts";
-import { rootInputs, rootMessages, type SessionMessage, type TurnOutcome } from "../schemas/message.ts";
+import type { McpDeclaration } from "../schemas/manifest.ts";
+import {
+  type ConnectionMessage,
+  rootMessages,
+  type SessionMessage,
+  type TurnOutcome,
+} from "../schemas/message.ts";
 import type { Failure } from "../schemas/failure.ts";
-import { localOperator, type Principal } from "../schemas/principal.ts";
-import { createCatalogSeal, loadCatalog } from "./effects/catalog_seal.ts";
+import { localOperator, type Principal, principalText } from "../schemas/principal.ts";
+import { createCatalogSeal } from "./effects/catalog_seal.ts";
 import { Conversations } from "./effects/conversation.ts";
 import type { Performers } from "./effects/performer.ts";
+import { loadShelved } from "./effects/shelved.ts";
 import { QuestionDesk } from "./effects/question_ask.ts";
 import { createTimerSet } from "./effects/timer_set.ts";
 import { type Journal, openJournal } from "./journal/journal.ts";
 import type { Store, StoreError } from "./journal/store.ts";
 import { type Acknowledgements, submit } from "./kernel/command.ts";
-import { create } from "./kernel/create.ts";
 import { type Kernel, KernelError, type KernelEvent, type StoredReply } from "./kernel/kernel.ts";
 import { passivateIdle } from "./kernel/passivate.ts";
 import { recover, type Recovery } from "./kernel/recover.ts";
@@ -25,10 +30,21 @@ import { createKernel, type KernelParts } from "./kernel/start.ts";
 import { halt, stop } from "./kernel/stop.ts";
 import { createChildStart, createChildStop } from "./kernel/supervise.ts";
 import { machineCode } from "./machine_code.ts";
+import { createSession, createSupervisor, declareServers } from "./births.ts";
 import type { Seams } from "./seams.ts";
 
-/** The performers that depend on what a host offers: models and tools. */
-export type HostPerformers = Pick<Performers, "model.generate" | "tool.call" | "tool.verify">;
+/** The performers that depend on what a host offers: models, tools, servers. */
+export type HostPerformers = Pick<
+  Performers,
+  | "model.generate"
+  | "tool.call"
+  | "tool.verify"
+  | "mcp.connect"
+  | "mcp.list"
+  | "mcp.watch"
+  | "mcp.close"
+  | "mcp.call"
+>;
 
 /** What a host's performers may use of the runtime that they serve. */
 export interface HostServices {
@@ -36,6 +52,8 @@ export interface HostServices {
   readonly journal: Journal;
   readonly catalogOf: typeof catalogOf;
   readonly seams: Seams;
+  /** Tells a connection something in the runtime's own name; resolves with its reply, once that is durable. */
+  readonly tellConnection: (connection: RootAddress, message: ConnectionMessage) => Promise<StoredReply>;
 }
 
 /** Options of {@linkcode startRuntime}. */
@@ -66,6 +84,8 @@ export interface SessionDraft {
   readonly home: string;
   readonly sources: readonly CatalogSource[];
   readonly policy: HostPolicy;
+  /** MCP servers of the session, each id once. They are started before the first turn, not now. */
+  readonly servers?: readonly McpDeclaration[];
   readonly principal?: Principal;
   readonly title?: string;
 }
@@ -94,6 +114,8 @@ export interface Runtime {
   readonly recovery: Recovery;
   /** Makes a session and its catalog; resolves once both are durable. */
   createSession(draft: SessionDraft): Promise<RootAddress>;
+  /** Declares all MCP servers of a session anew; they hold from its next turn on (AR-42). Resolves once durable. */
+  declareServers(session: RootAddress, servers: readonly McpDeclaration[]): Promise<void>;
   /** Gives a prompt. The same key and text again is the same prompt (K14). */
   prompt(session: RootAddress, text: string, key?: string): Promise<GivenPrompt>;
   /** Gives any message of a session's protocol as a command. */
@@ -121,8 +143,14 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const journal = await openJournal({ store: options.store, seams, onFatal });
   const conversations = new Conversations(journal);
   const questions = new QuestionDesk(seams, options.hasAnswerer ?? (() => true));
-  const services: HostServices = { conversations, journal, catalogOf, seams };
   const kernelOf = () => made.kernel as Kernel;
+  const services: HostServices = {
+    conversations,
+    journal,
+    catalogOf,
+    seams,
+    tellConnection: (connection, message) => tellConnection(kernelOf(), connection, message),
+  };
   const performers: Performers = {
     ...options.performers(services),
     "question.ask": questions.perform,
@@ -141,25 +169,15 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     strict: options.strict ?? false,
     performers,
     observer: conversations,
-    loadCatalog: (hash) => loadCatalog(journal, hash),
+    loadShelved: (hash) => loadShelved(journal, hash),
     pick: options.pick ?? (() => 0),
     wire: options.wire,
   });
   made.kernel = kernel;
   kernel.supervisor = supervisorAddress;
   const recovery = await recover(kernel);
-  if (!kernel.records.has(supervisorAddress)) await createSupervisor(kernel);
+  if (!kernel.records.has(supervisorAddress)) await createSupervisor(kernel, supervisorAddress);
   return runtimeOf({ kernel, journal, questions, conversations, recovery }, options);
-}
-
-function createSupervisor(kernel: Kernel): Promise<void> {
-  const input = rootInputs.supervisor.parse({ address: supervisorAddress, policy: {} });
-  return create(kernel, {
-    address: supervisorAddress,
-    kind: "supervisor",
-    input,
-    title: "supervisor of all roots",
-  });
 }
 
 type RuntimeParts = Pick<Runtime, "kernel" | "journal" | "questions" | "conversations" | "recovery">;
@@ -190,6 +208,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions): Runtime {
     ...parts,
     send,
     createSession: (draft) => createSession(kernel, draft),
+    declareServers: (session, servers) => declareServers(kernel, session, servers),
     prompt: async (session, text, key) => {
       const { accepted, reply } = await send(session, { type: "session.prompt", text }, key);
       const report = reply.then((stored) => reportOf(parts.conversations, session, stored));
@@ -209,41 +228,14 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions): Runtime {
   };
 }
 
-/** A principal as it stands in command rows. */
-export function principalText(principal: Principal): string {
-  return `${principal.kind}:${principal.id}`;
-}
-
-async function createSession(kernel: Kernel, draft: SessionDraft): Promise<RootAddress> {
-  const id = kernel.seams.nextId("ses");
-  const address: RootAddress = `session/${id}`;
-  const catalog: RootAddress = `catalog/${id}`;
-  const title = draft.title ?? draft.agent.name;
-  const sessionInput = rootInputs.session.parse({
-    address,
-    agent: draft.agent,
-    home: draft.home,
-    catalog,
-    principal: draft.principal ?? localOperator,
-  });
-  const catalogInput = rootInputs.catalog.parse({
-    address: catalog,
-    coreRevision: draft.coreRevision,
-    agent: draft.agent,
-    policy: draft.policy,
-    sources: draft.sources,
-    subscriber: address,
-  });
-  // The catalog first: units become durable in order, so no crash leaves a session that never gets its catalog.
-  const issued = create(kernel, {
-    address: catalog,
-    kind: "catalog",
-    input: catalogInput as unknown as Json,
-    title,
-  });
-  const session = create(kernel, { address, kind: "session", input: sessionInput as unknown as Json, title });
-  await Promise.all([session, issued]);
-  return address;
+async function tellConnection(
+  kernel: Kernel,
+  connection: RootAddress,
+  message: ConnectionMessage,
+): Promise<StoredReply> {
+  const ref = { principal: "program:runtime", key: kernel.seams.nextId("cmd") };
+  const { reply } = await submit(kernel, { root: connection, message: message as never, ref, isFresh: true });
+  return await reply;
 }
 
 interface TurnReply {

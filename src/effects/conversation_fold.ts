@@ -1,5 +1,6 @@
 /** Folds a session's entries into the messages that its model is given: history stays in the journal (design 9). */
 import type { Entry } from "../../schemas/entry.ts";
+import { isCall } from "../journal/named_blobs.ts";
 import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
 import { describeNotice } from "./notice.ts";
 
@@ -96,7 +97,7 @@ export class ConversationFold {
   #noteOutcome(entry: Entry): void {
     const body = entry.body as { readonly id: string; readonly status: string; readonly value?: unknown };
     if (body.status !== "ok") return;
-    if (entry.type === "tool.call") {
+    if (isCall(entry.type)) {
       const value = body.value as { readonly model: string; readonly isError: boolean };
       this.#returns.set(body.id, { text: value.model, isError: value.isError });
     }

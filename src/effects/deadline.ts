@@ -8,8 +8,8 @@ export type Ended<T> =
   | { readonly type: "late" }
   | { readonly type: "canceled" };
 
-/** A reason made once: one made for every abort would be an error with its stack, ten times as dear. */
-const givenUp = new Error("Nobody waits for this any more");
+/** A reason to abort, made once: one made for every abort would be an error with its stack, ten times as dear. */
+export const givenUp = new Error("Nobody waits for this any more");
 
 /** Bounds of {@linkcode runUntil}. */
 export interface Bounds {

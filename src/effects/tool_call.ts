@@ -1,4 +1,4 @@
-/** `tool.call`: one router and one envelope for tools of every source (LC-11, LC-13). */
+/** `tool.call` and `mcp.call`: one router and one envelope for tools of every source (LC-11, LC-13). */
 import type { AdapterKey, CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
@@ -36,31 +36,50 @@ export interface ToolCallOptions {
   readonly appState: (root: RootAddress) => Json;
   readonly blobs: ToolBlobs;
   readonly seams: Seams;
+  /** Reaches the tools of MCP servers; without it they are refused. */
+  readonly mcp?: Adapter;
 }
 
-type Call = Performance<"tool.call">;
+/** One attempt at a call, whatever the source of its tool. */
+export type ToolCall = Performance<"tool.call"> | Performance<"mcp.call">;
+
+/** Performs calls of every source: serves both ports. */
+export type CallPerformer = (call: ToolCall) => Promise<PerformerResult>;
 
 /** What an adapter is given: an entry that belongs to its catalog, and arguments that nobody can change. */
-interface Routed {
+export interface Routed {
+  /** The session that calls. */
+  readonly root: RootAddress;
   readonly entry: CatalogEntry;
   readonly arguments: JsonObject;
   readonly use: ToolUseContext;
+  /**
+   * To be called right before anything may be applied: what ends before that certainly did nothing. What it returns
+   * takes it back, once it is certain that nothing was.
+   */
+  readonly begin: () => () => void;
 }
 
-/** Reaches the tools of one kind. A refusal means that certainly nothing was started. */
-type Adapter = (routed: Routed) => { readonly start: () => Promise<unknown> } | { readonly refusal: Failure };
+/** How an attempt came back. `lost` means that it may have been applied (R3). */
+export type Attempt =
+  | { readonly kind: "returned"; readonly envelope: unknown }
+  | { readonly kind: "not_started"; readonly failure: Failure }
+  | { readonly kind: "lost"; readonly failure: Failure };
+
+/** Reaches the tools of one kind. */
+export type Adapter = (routed: Routed) => Promise<Attempt>;
 
 /**
- * Performs one `tool.call`. Takes the entry from the sealed catalog that the request names, and from nowhere else
- * (DM-6, DM-8, DM-11). Keeps R3 and K11: after the tool was started, only an idempotent call may end as `failed`,
- * `timed_out` or `canceled`; any other is `unknown`.
+ * Performs one call. Takes the entry from the sealed catalog that the request names, and from nowhere else (DM-6, DM-8,
+ * DM-11). Keeps R3 and K11: after the tool was started, only an idempotent call may end as `failed`, `timed_out` or
+ * `canceled`; any other is `unknown`.
  */
-export function createToolCall(options: ToolCallOptions): Performer<"tool.call"> {
-  const adapters = adaptersOf(options.tools);
+export function createToolCall(options: ToolCallOptions): CallPerformer {
+  const adapters = adaptersOf(options);
   const handlers: ReadonlyMap<string, ToolHandler> = new Map(
     [...options.tools].map(([name, tool]) => [name, tool.handler]),
   );
-  return async (call) => {
+  return async (call: ToolCall) => {
     const found = entryOf(call, options);
     if ("refusal" in found) return failed(found.refusal);
     const { entry, catalog } = found;
@@ -69,24 +88,42 @@ export function createToolCall(options: ToolCallOptions): Performer<"tool.call">
     if (call.signal.aborted) return canceledBefore();
     if (clock.now() >= deadlineAtMs) return { status: "timed_out", failure: timedOut(entry) };
     const input = deepFreeze(call.request.args.arguments);
-    let before: Failure | undefined = failure(
-      "tool_failed",
-      `Cannot start the tool "${entry.canonicalName}"`,
-    );
-    const ended = await runUntil({ clock, deadlineAtMs, signal: call.signal }, async (signal) => {
+    let hasBegun = false;
+    const ended = await runUntil({ clock, deadlineAtMs, signal: call.signal }, (signal) => {
       const use = useOf({ call, options, handlers, catalog, signal, deadlineAtMs });
-      const routed = adapters[entry.adapter]({ entry, arguments: input, use });
-      before = "refusal" in routed ? routed.refusal : undefined;
-      return "start" in routed ? ToolResultEnvelope.parse(await routed.start()) : undefined;
+      const begin = () => {
+        hasBegun = true;
+        return () => void (hasBegun = false);
+      };
+      return adapters[entry.adapter]({ root: call.root, entry, arguments: input, use, begin });
     });
     if (ended.type === "threw") reportFault(options.seams, entry, ended.error);
-    if (before !== undefined) return failed(before);
-    if (ended.type !== "done" || ended.value === undefined) {
-      return afterStart(ended, entry, call.request.effect);
+    if (ended.type !== "done") {
+      return hasBegun ? afterStart(ended, entry, call.request.effect) : beforeStart(ended, entry);
     }
-    const { full, ...views } = await settleEnvelope(ended.value, entry.definition, options.blobs);
-    return { status: "ok", value: full === undefined ? views : { ...views, full } };
+    return await settleAttempt(ended.value, { entry, effect: call.request.effect, options });
   };
+}
+
+async function settleAttempt(
+  attempt: Attempt,
+  { entry, effect, options }: {
+    readonly entry: CatalogEntry;
+    readonly effect: EffectClass;
+    readonly options: ToolCallOptions;
+  },
+): Promise<PerformerResult> {
+  if (attempt.kind === "not_started") return failed(attempt.failure);
+  if (attempt.kind === "lost") {
+    return { status: effect === "idempotent" ? "failed" : "unknown", failure: attempt.failure };
+  }
+  const envelope = ToolResultEnvelope.safeParse(attempt.envelope);
+  if (!envelope.success) {
+    reportFault(options.seams, entry, envelope.error);
+    return afterStart({ type: "threw", error: envelope.error }, entry, effect);
+  }
+  const { full, ...views } = await settleEnvelope(envelope.data, entry.definition, options.blobs);
+  return { status: "ok", value: full === undefined ? views : { ...views, full } };
 }
 
 /** Refuses every look-up: no tool of this release has one, so nothing is known and a person must decide. */
@@ -98,24 +135,27 @@ export function createToolVerify(): Performer<"tool.verify"> {
 }
 
 /** One adapter for every key: leave one out and this does not compile. */
-function adaptersOf(tools: ReadonlyMap<string, BuiltinTool>): { readonly [K in AdapterKey]: Adapter } {
+function adaptersOf({ tools, mcp }: ToolCallOptions): { readonly [K in AdapterKey]: Adapter } {
   return {
-    builtin: ({ entry, arguments: input, use }) => {
+    builtin: async ({ entry, arguments: input, use, begin }) => {
       const tool = tools.get(entry.definition.name);
-      if (tool !== undefined) return { start: () => tool.handler(input, use) };
-      const message =
-        `There is no built-in tool "${entry.definition.name}": the catalog is from another release`;
-      return { refusal: failure("tool_failed", message) };
+      if (tool === undefined) {
+        const message =
+          `There is no built-in tool "${entry.definition.name}": the catalog is from another release`;
+        return { kind: "not_started", failure: failure("tool_failed", message) };
+      }
+      begin();
+      return { kind: "returned", envelope: await tool.handler(input, use) };
     },
     authored: absent,
     program: absent,
-    mcp: absent,
+    mcp: mcp ?? absent,
   };
 }
 
-function absent({ entry }: Routed): { readonly refusal: Failure } {
+function absent({ entry }: Routed): Promise<Attempt> {
   const message = `Cannot call "${entry.canonicalName}": this release has no adapter "${entry.adapter}"`;
-  return { refusal: failure("tool_failed", message) };
+  return Promise.resolve({ kind: "not_started", failure: failure("tool_failed", message) });
 }
 
 type Found = { readonly entry: CatalogEntry; readonly catalog: ResolvedCatalog } | {
@@ -123,7 +163,7 @@ type Found = { readonly entry: CatalogEntry; readonly catalog: ResolvedCatalog }
 };
 
 /** The exact entry that the request carries, if it belongs to the catalog that it names and may be called. */
-function entryOf(call: Call, options: ToolCallOptions): Found {
+function entryOf(call: ToolCall, options: ToolCallOptions): Found {
   const wanted = call.request.args.entry;
   const catalog = options.catalogOf(wanted.catalog);
   if (catalog === undefined) return { refusal: mismatch(wanted.name, "its catalog is not known here") };
@@ -140,7 +180,7 @@ function mismatch(name: string, why: string): Failure {
 }
 
 interface UseInput {
-  readonly call: Call;
+  readonly call: ToolCall;
   readonly options: ToolCallOptions;
   readonly handlers: ReadonlyMap<string, ToolHandler>;
   readonly catalog: ResolvedCatalog;
@@ -170,6 +210,13 @@ function useOf({ call, options, handlers, catalog, signal, deadlineAtMs }: UseIn
     catalog,
     clock: options.seams.clock,
   });
+}
+
+/** What an attempt means that ended before anything could be applied. */
+function beforeStart(ended: Ended<unknown>, entry: CatalogEntry): PerformerResult {
+  if (ended.type === "late") return { status: "timed_out", failure: timedOut(entry) };
+  if (ended.type === "canceled") return canceledBefore();
+  return failed(failure("tool_failed", `Cannot start the tool "${entry.canonicalName}"`));
 }
 
 /** What an attempt that was started and brought no result means: the class rule (R3, R5, R8). */

@@ -1,6 +1,6 @@
 /** Examination of a store: every chain, head, blob and snapshot, and how far each stream is sound. Reads only. */
 import { type Entry, StreamHead } from "../../schemas/entry.ts";
-import { attachmentIn, catalogHashIn, mayNameBlobs } from "./named_blobs.ts";
+import { attachmentIn, mayNameBlobs, shelvedHashIn } from "./named_blobs.ts";
 import { restoreBody } from "./stream_reader.ts";
 import { readBlob } from "./blobs.ts";
 import { keys, prefixes } from "./keys.ts";
@@ -217,7 +217,7 @@ class Round {
     if (attachment !== undefined && await this.#examineBlob({ root, seq, name: attachment })) {
       names.push(attachment);
     }
-    const catalog = catalogHashIn(whole);
+    const catalog = shelvedHashIn(whole);
     if (catalog === undefined) return true;
     names.push(catalog);
     return await this.#examineBlob({ root, seq, name: catalog });

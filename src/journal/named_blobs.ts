@@ -2,25 +2,44 @@
 import type { Entry } from "../../schemas/entry.ts";
 
 interface NamingBody {
-  readonly message?: { readonly catalog?: { readonly hash?: string } };
-  readonly value?: { readonly hash?: string; readonly full?: { readonly digest?: string } } | null;
+  readonly message?: { readonly catalog?: { readonly hash?: string }; readonly offer?: string | null };
+  readonly value?: {
+    readonly hash?: string;
+    readonly offer?: string;
+    readonly full?: { readonly digest?: string };
+  } | null;
 }
 
-/** The sealed catalog that an entry is the first to name in its stream, if it does: a replay looks it up. */
-export function catalogHashIn(entry: Pick<Entry, "kind" | "type" | "body">): string | undefined {
+/** The sealed catalog or the server's offer that an entry is the first to name in its stream: a replay looks it up. */
+export function shelvedHashIn(entry: Pick<Entry, "kind" | "type" | "body">): string | undefined {
   const body = entry.body as NamingBody | undefined;
-  if (entry.kind === "input" && entry.type === "catalog.issued") return body?.message?.catalog?.hash;
-  return entry.kind === "outcome" && entry.type === "catalog.seal" ? body?.value?.hash : undefined;
+  switch (`${entry.kind} ${entry.type}`) {
+    case "input catalog.issued":
+      return body?.message?.catalog?.hash;
+    case "input connection.offered":
+      return body?.message?.offer ?? undefined;
+    case "outcome catalog.seal":
+      return body?.value?.hash;
+    case "outcome mcp.list":
+      return body?.value?.offer;
+    default:
+      return undefined;
+  }
 }
 
 /** The whole result of a tool that an entry names, if it does: for people, not for replay. */
 export function attachmentIn(entry: Entry): string | undefined {
   const body = entry.body as NamingBody | undefined;
-  return entry.kind === "outcome" && entry.type === "tool.call" ? body?.value?.full?.digest : undefined;
+  return entry.kind === "outcome" && isCall(entry.type) ? body?.value?.full?.digest : undefined;
 }
 
 /** True if an entry of this kind may name further blobs in its body, so the body must be looked at. */
-export function mayNameBlobs(entry: Entry): boolean {
-  return entry.type === "catalog.issued" ||
-    (entry.kind === "outcome" && /^(?:catalog\.seal|tool\.call)$/.test(entry.type));
+export function mayNameBlobs({ kind, type }: Pick<Entry, "kind" | "type">): boolean {
+  if (kind === "input") return type === "catalog.issued" || type === "connection.offered";
+  return kind === "outcome" && (type === "catalog.seal" || type === "mcp.list" || isCall(type));
+}
+
+/** True for the effects that are calls of tools, whatever their source: their outcomes are settled results. */
+export function isCall(type: string): boolean {
+  return type === "tool.call" || type === "mcp.call";
 }

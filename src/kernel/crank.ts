@@ -5,7 +5,7 @@ import type { Json } from "../../schemas/json.ts";
 import { throughJson } from "../canonical.ts";
 import type { EntryDraft } from "./compose.ts";
 import type { CrankRecord } from "./desk.ts";
-import { catalogHashIn } from "../journal/named_blobs.ts";
+import { shelvedHashIn } from "../journal/named_blobs.ts";
 import { hold } from "./hold.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Beginning, LiveRoot } from "./live_root.ts";
@@ -41,7 +41,7 @@ export function crank(kernel: Kernel, root: LiveRoot, mail: Mail): void {
       `Its machine dropped the pending ${harmful.request.port} ${harmful.id}`,
     );
   }
-  hold(root, catalogHashIn(opening));
+  hold(root, shelvedHashIn(opening));
   writeUnit(kernel, root, { mail, opening, beginning, record, settled });
 }
 

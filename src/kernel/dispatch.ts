@@ -58,7 +58,9 @@ function perform(kernel: Kernel, what: Start, running: Running, key: string): vo
 
 /** The key stays the first attempt's, so that a target that deduplicates meets the same key again. */
 function downstreamKey(root: RootAddress, request: PortRequest, own: string): string {
-  if (request.port !== "tool.call" && request.port !== "tool.verify") return own;
+  if (request.port !== "tool.call" && request.port !== "tool.verify" && request.port !== "mcp.call") {
+    return own;
+  }
   return request.args.key === undefined ? own : intentKey(root, request.args.key);
 }
 

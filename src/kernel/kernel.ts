@@ -74,7 +74,7 @@ export interface Kernel {
   readonly performers: Performers;
   readonly observer: EntryObserver;
   /** Loads a sealed catalog before a machine may look it up. */
-  readonly loadCatalog: (hash: string) => Promise<void>;
+  readonly loadShelved: (hash: string) => Promise<void>;
   readonly roots: Map<RootAddress, LiveRoot>;
   readonly records: Map<RootAddress, RootRecord>;
   /** Mail of roots that are being woken or rebuilt. */

@@ -32,7 +32,7 @@ export class LiveRoot {
   /** Attempts of open intents beyond the first, as the journal's `attempt` notes say. */
   readonly attempts = new Map<IntentId, number>();
   /** Catalogs that its machine may look up: see `hold.ts`. */
-  readonly catalogs = new Set<string>();
+  readonly shelved = new Set<string>();
   /** Last sequence number given out; entries up to here may still be on their way to the disk. */
   seq = 0;
   snapshotSeq = 0;

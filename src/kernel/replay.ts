@@ -9,7 +9,7 @@ import type { Seams } from "../seams.ts";
 import { CrankDesk } from "./desk.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank } from "./feed.ts";
 import { LiveRoot } from "./live_root.ts";
-import { loadCatalogIn } from "./wake.ts";
+import { loadShelvedIn } from "./wake.ts";
 
 /** What a replay found. */
 export interface ReplayReport {
@@ -32,7 +32,7 @@ export interface ReplayOptions {
   readonly pages: AsyncIterable<readonly Entry[]>;
   readonly code: string;
   readonly digest: Seams["digest"];
-  readonly loadCatalog: (hash: string) => Promise<void>;
+  readonly loadShelved: (hash: string) => Promise<void>;
   /** Replays stretches of other code too: they may diverge where that code decided otherwise. */
   readonly anyCode?: boolean;
   /** Also saves and restores the state after every crank: what a restart there would have come to must be the same. */
@@ -76,7 +76,7 @@ class Replay {
     for await (const page of this.#options.pages) {
       for (const entry of page) {
         this.#entries += 1;
-        if (entry.kind === "input" || entry.kind === "outcome") await loadCatalogIn(this.#options, entry);
+        if (entry.kind === "input" || entry.kind === "outcome") await loadShelvedIn(this.#options, entry);
         const crank = reader.take(entry);
         if (crank !== undefined && !this.#take(crank)) return await this.#report();
       }

@@ -3,6 +3,7 @@ import type { InputBody } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import { throughJson } from "../canonical.ts";
+import { shelvedHashIn } from "../journal/named_blobs.ts";
 import type { StoreKey } from "../journal/store.ts";
 import type { LiveRoot } from "./live_root.ts";
 import { type Kernel, KernelError } from "./kernel.ts";
@@ -62,8 +63,8 @@ export function claimOf(key: StoreKey): string {
 }
 
 /**
- * Brings a durable message to its receiver, once: a row that is claimed already is on its way. A machine may look a
- * catalog up only after it was loaded, so the letter that names it waits, and those after it behind it (K13).
+ * Brings a durable message to its receiver, once: a row that is claimed already is on its way. A machine may look
+ * something up only after it was loaded, so the letter that names it waits, and those after it behind it (K13).
  */
 export function bring(kernel: Kernel, letter: Letter): Promise<void> {
   const { key, to, from } = letter;
@@ -72,7 +73,7 @@ export function bring(kernel: Kernel, letter: Letter): Promise<void> {
   kernel.claimed.add(claim);
   const message = throughJson(letter.message);
   const hand = () => deliver(kernel, to, { kind: "input", body: { message, sender: from }, inbox: key });
-  const hash = catalogHashOf(message);
+  const hash = shelvedHashIn({ kind: "input", type: message.type, body: { message } });
   const before = kernel.bringing.get(to);
   if (hash === undefined && before === undefined) return Promise.resolve(hand());
   const load = () => hash === undefined ? undefined : loadSurely(kernel, hash);
@@ -83,22 +84,16 @@ export function bring(kernel: Kernel, letter: Letter): Promise<void> {
   return brought;
 }
 
-/** Loads a catalog, however long the store cannot be read: without it the message would be understood otherwise. */
+/** Loads what a message names, however long the store cannot be read: without it the message would be understood otherwise. */
 async function loadSurely(kernel: Kernel, hash: string): Promise<void> {
   const { clock, log } = kernel.seams;
   for (let waitMs = readBackoffMs.first; kernel.stopped === undefined; waitMs *= 2) {
     try {
-      return await kernel.loadCatalog(hash);
+      return await kernel.loadShelved(hash);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      log({ level: "warning", event: "catalog_unreadable", detail: { hash, message } });
+      log({ level: "warning", event: "blob_unreadable", detail: { hash, message } });
     }
     await clock.sleepUntil(clock.now() + Math.min(waitMs, readBackoffMs.max));
   }
-}
-
-/** The catalog that a message is the first to name. */
-function catalogHashOf(message: InputBody["message"]): string | undefined {
-  if (message.type !== "catalog.issued") return undefined;
-  return (message["catalog"] as { readonly hash?: string } | undefined)?.hash;
 }

@@ -9,7 +9,7 @@ import type { Kernel } from "./kernel.ts";
 export type KernelParts =
   & Pick<
     Kernel,
-    "seams" | "journal" | "code" | "strict" | "performers" | "observer" | "loadCatalog" | "pick"
+    "seams" | "journal" | "code" | "strict" | "performers" | "observer" | "loadShelved" | "pick"
   >
   & {
     /** Wires the machines; tests of faults give machines that fail. */

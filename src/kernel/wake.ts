@@ -1,7 +1,7 @@
 /** Wakes a sleeping root: snapshot, tail, checks, then the open intents (K20, K22). */
 import type { CheckpointBody, CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
-import { catalogHashIn } from "../journal/named_blobs.ts";
+import { shelvedHashIn } from "../journal/named_blobs.ts";
 import { StoreError } from "../journal/store.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, noteAttempt } from "./feed.ts";
 import { holdMet } from "./hold.ts";
@@ -99,7 +99,7 @@ async function load(kernel: Kernel, fresh: () => LiveRoot): Promise<Loaded> {
   // A checkpoint behind a snapshot is truth, not cache, and says under which code the root goes on (K21).
   if (snapshot !== undefined && !tail.some((entry) => entry.kind === "checkpoint")) {
     const root = fresh();
-    const met = await loadCatalogs(kernel, snapshot.text);
+    const met = await loadAllShelved(kernel, snapshot.text);
     const record = root.restore(JSON.parse(snapshot.text));
     root.seq = snapshot.seq;
     for (const [id, attempt] of Object.entries(snapshot.attempts ?? {})) root.attempts.set(id, attempt);
@@ -134,7 +134,7 @@ async function loadFromStream(kernel: Kernel, root: LiveRoot): Promise<Loaded> {
   const code = codeOf(checkpoint ?? entries[0]);
   const loaded: Loaded = { root, code, met: new Set() };
   if (checkpoint !== undefined) {
-    for (const hash of await loadCatalogs(kernel, JSON.stringify(checkpoint.body))) loaded.met.add(hash);
+    for (const hash of await loadAllShelved(kernel, JSON.stringify(checkpoint.body))) loaded.met.add(hash);
     refuse(kernel, loaded, feedCheckpoint(root, checkpoint));
     for (const entry of entries.slice(0, last)) noteAttempt(root, entry);
   }
@@ -156,7 +156,7 @@ async function feedEntries(kernel: Kernel, loaded: Loaded, entries: readonly Ent
   const { root } = loaded;
   const cranks = new CrankReader();
   for (const entry of entries) {
-    const hash = await loadCatalogIn(kernel, entry);
+    const hash = await loadShelvedIn(kernel, entry);
     if (hash !== undefined) loaded.met.add(hash);
     const crank = cranks.take(entry);
     if (crank !== undefined) refuse(kernel, loaded, feed(root, crank));
@@ -189,18 +189,18 @@ function short(value: unknown): string {
 }
 
 /** Loads the catalogs that a recorded message names, before a machine looks them up. */
-export async function loadCatalogIn(
-  kernel: Pick<Kernel, "loadCatalog">,
+export async function loadShelvedIn(
+  kernel: Pick<Kernel, "loadShelved">,
   entry: Entry,
 ): Promise<string | undefined> {
-  const hash = catalogHashIn(entry);
-  if (hash !== undefined) await kernel.loadCatalog(hash);
+  const hash = shelvedHashIn(entry);
+  if (hash !== undefined) await kernel.loadShelved(hash);
   return hash;
 }
 
 /** Loads every catalog that a persisted state may name: a superset, since only hashes of real catalogs are found. */
-async function loadCatalogs(kernel: Kernel, text: string): Promise<Set<string>> {
+async function loadAllShelved(kernel: Kernel, text: string): Promise<Set<string>> {
   const hashes = new Set(text.match(/sha256:[0-9a-f]{64}/g) ?? []);
-  for (const hash of hashes) await kernel.loadCatalog(hash);
+  for (const hash of hashes) await kernel.loadShelved(hash);
   return hashes;
 }

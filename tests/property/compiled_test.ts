@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { AnyStateMachine } from "xstate";
 import { compileMachine } from "../../actors/compiled.ts";
 import { wireMachines } from "../../actors/wiring.ts";
+import type { CatalogRef } from "../../schemas/catalog.ts";
 import type { PortRequest } from "../../schemas/effect.ts";
 import type { IntentId, RootAddress, RootKind } from "../../schemas/ids.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
@@ -16,6 +17,15 @@ import { compose } from "../../src/kernel/compose.ts";
 import { CrankDesk } from "../../src/kernel/desk.ts";
 import { type Beginning, LiveRoot } from "../../src/kernel/live_root.ts";
 import { modelAnswer, sealCatalog, toolReturn } from "../support/calls.ts";
+import {
+  catalogRoot,
+  declarationOf,
+  end,
+  greeting,
+  listing,
+  listingOf,
+  serverOf,
+} from "../support/connection.ts";
 import { toolOf } from "../support/desk.ts";
 
 const tools = [
@@ -70,13 +80,21 @@ class Twins {
     }
   }
 
+  get context(): { readonly [field: string]: Json } {
+    return (this.roots[0]?.persisted() as { readonly context: { readonly [field: string]: Json } }).context;
+  }
+
   get pending(): readonly (readonly [IntentId, PortRequest])[] {
     return [...this.roots[0]?.ports ?? []].map(([id, { request }]) => [id, request]);
   }
 }
 
+function pickFrom<T>(items: readonly T[], random: () => number): T {
+  return items[Math.floor(random() * items.length)] as T;
+}
+
 function outcomeFor(request: PortRequest, random: () => number): object {
-  const pick = <T>(items: readonly T[]) => items[Math.floor(random() * items.length)] as T;
+  const pick = <T>(items: readonly T[]) => pickFrom(items, random);
   if (random() < 0.25) {
     const status = pick(["failed", "timed_out", "canceled", "unknown"]);
     const make = pick([failure, retryableFailure]);
@@ -102,6 +120,12 @@ function outcomeFor(request: PortRequest, random: () => number): object {
     }
     case "catalog.seal":
       return { status: "ok", value: random() < 0.2 ? {} : { hash: `sha256:${"1".repeat(64)}`, epoch: 1 } };
+    case "mcp.connect":
+      return { status: "ok", value: random() < 0.1 ? {} : greeting };
+    case "mcp.list":
+      return { status: "ok", value: random() < 0.1 ? {} : listing };
+    case "mcp.close":
+      return { status: "ok", value: end };
     default:
       return { status: "ok", value: null };
   }
@@ -118,6 +142,41 @@ function settleOne(twins: Twins, random: () => number): void {
   if (id === undefined || request === undefined) return;
   twins.deliver("outcome", { id, attempt: 1, ...outcomeFor(request, random) });
 }
+
+const servers = [serverOf("docs"), serverOf("wiki")];
+const serverSets = [[], [], servers.slice(0, 1), servers];
+
+/** A catalog as a session is told of it: mostly the answer that it waits for, now and then with a server that failed. */
+function issuedFor(twins: Twins, catalog: CatalogRef, random: () => number) {
+  const renewal = random() < 0.7 ? twins.context["renewal"] : Math.floor(random() * 3);
+  const report = { server: "docs", tools: 0, rejected: 0, failure: failure("mcp_connect_failed", "x") };
+  return { type: "catalog.issued", catalog, renewal, servers: random() < 0.5 ? [] : [report] };
+}
+
+const offers = [["docs", "search"], ["docs", "read"], ["wiki", "search"]].map(([server = "", tool = ""]) =>
+  listingOf(server, [toolOf(tool)])
+);
+
+/** Tells a catalog of servers: what to ask, or what one of them offers. */
+function tellCatalog(twins: Twins, random: () => number): void {
+  if (random() < 0.4) {
+    const asked = pickFrom(serverSets, random).map(({ connection }) => ({ server: "docs", connection }));
+    const message = { type: "catalog.renew", renewal: 1 + Math.floor(random() * 9), servers: asked };
+    return twins.deliver("input", { message, sender: "session/a" });
+  }
+  const { connection } = pickFrom(servers, random);
+  const offer = random() < 0.3 ? null : pickFrom(offers, random).offer;
+  const report = { server: "docs", tools: 1, rejected: 0 };
+  twins.deliver("input", { message: { type: "connection.offered", report, offer }, sender: connection });
+}
+
+const declarations = [
+  declarationOf(),
+  declarationOf({ manifest: { args: ["--other"] } }),
+  declarationOf({ gate: "prompt" }),
+  declarationOf({ gate: "prompt", manifest: { args: ["--other"] } }),
+  declarationOf({ gate: "denied" }),
+];
 
 const seeds = Number(Deno.env.get("SEEDS") ?? 150);
 
@@ -136,6 +195,7 @@ Deno.test("compiled machines live a session as interpreted ones do", () => {
         home: "x",
         catalog: "catalog/ses_1",
         principal: localOperator,
+        servers: pickFrom(serverSets, random),
       },
     });
     for (let step = 0; step < 120; step++) {
@@ -150,10 +210,14 @@ Deno.test("compiled machines live a session as interpreted ones do", () => {
         const message = { type: "session.answered", from: "session/b", outcome: "completed", text: "t" };
         twins.deliver("input", { message, sender: "session/b" });
       } else if (dice < 0.2 || step === 0) {
-        twins.deliver("input", { message: { type: "catalog.issued", catalog }, sender: "catalog/ses_1" });
+        twins.deliver("input", { message: issuedFor(twins, catalog, random), sender: catalogRoot });
       } else if (dice < 0.21) {
-        const message = { type: "catalog.refused", failure: failure("catalog_unavailable", "x") };
-        twins.deliver("input", { message, sender: "catalog/ses_1" });
+        const { renewal } = issuedFor(twins, catalog, random);
+        const message = { type: "catalog.refused", failure: failure("catalog_unavailable", "x"), renewal };
+        twins.deliver("input", { message, sender: catalogRoot });
+      } else if (dice < 0.23) {
+        const message = { type: "session.servers", servers: pickFrom(serverSets, random) };
+        twins.deliver("input", { message, command });
       } else if (dice < 0.25) twins.restore();
       else settleOne(twins, random);
     }
@@ -196,6 +260,7 @@ Deno.test("compiled machines keep catalogs and supervise as interpreted ones do"
       const command = { principal: "operator:local", key: `k${step}` };
       if (dice < 0.1) twins.restore();
       else if (dice < 0.5) settleOne(twins, random);
+      else if (kind === "catalog" && dice < 0.85) tellCatalog(twins, random);
       else if (kind === "catalog") {
         const names = [["look"], ["look", "peek"], ["look", "look"]][Math.floor(random() * 3)] ?? [];
         twins.deliver("input", { message: { type: "catalog.change", sources: [source(names)] }, command });
@@ -207,6 +272,29 @@ Deno.test("compiled machines keep catalogs and supervise as interpreted ones do"
         const message = { type: "child.crashed", child, failure: failure("crank_failed", "x") };
         twins.deliver("input", { message });
       } else twins.deliver("input", { message: { type: "child.exited", child } });
+    }
+  }
+});
+
+Deno.test("compiled machines connect to servers as interpreted ones do", () => {
+  for (let seed = 1; seed <= seeds; seed++) {
+    const random = randomFrom(seed);
+    const twins = new Twins("connection/docs@ses_1", "connection");
+    const declaration = pickFrom(declarations, random);
+    const input = { address: "connection/docs@ses_1", catalog: catalogRoot, declaration };
+    twins.deliver("created", { machine: "connection", code: "x", input });
+    for (let step = 0; step < 60; step++) {
+      const dice = random();
+      const command = { principal: "operator:local", key: `k${step}` };
+      const from = random() < 0.5 ? { command } : { sender: catalogRoot };
+      if (dice < 0.1) twins.restore();
+      else if (dice < 0.25) twins.deliver("input", { message: { type: "connection.open" }, ...from });
+      else if (dice < 0.35) {
+        twins.deliver("input", { message: { type: "connection.close", reason: "x" }, ...from });
+      } else if (dice < 0.45) {
+        const message = { type: "connection.declare", declaration: pickFrom(declarations, random) };
+        twins.deliver("input", { message, ...from });
+      } else settleOne(twins, random);
     }
   }
 });

@@ -42,6 +42,8 @@ const hostPolicy: fc.Arbitrary<HostPolicy> = fc.record({
   ),
   risks: fc.dictionary(risk, approval, { maxKeys: 3 }),
   default: approval,
+  effects: fc.constant({}),
+  connect: fc.constant("prompt" as const),
 });
 
 const override: fc.Arbitrary<ToolOverride> = fc.record({

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Entry } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
-import { loadCatalog } from "../../src/effects/catalog_seal.ts";
+import { loadShelved } from "../../src/effects/shelved.ts";
 import { Conversations } from "../../src/effects/conversation.ts";
 import { keys, prefixes } from "../../src/journal/keys.ts";
 import { StoreError, type StoreErrorCode } from "../../src/journal/store.ts";
@@ -102,8 +102,8 @@ Deno.test("message waits behind the one before it while that one's catalog is lo
     bring(stage.runtime.kernel, { key: keys.inbox(session, from, 1_000, n), to: session, from, message });
   const failure = { code: "catalog_unavailable", message: "gone", retryable: false };
   const catalog = { hash: `sha256:${"a".repeat(64)}`, epoch: 2 };
-  letter(0, { type: "catalog.issued", catalog } as never);
-  letter(1, { type: "catalog.refused", failure } as never);
+  letter(0, { type: "catalog.issued", catalog, renewal: 0, servers: [] } as never);
+  letter(1, { type: "catalog.refused", failure, renewal: 0 } as never);
   await stage.world.advance(1_000);
   const types = (await stage.entries(session)).filter(({ kind }) => kind === "input").map(({ type }) => type);
   assert.deepEqual(types.slice(-2), ["catalog.issued", "catalog.refused"]);
@@ -139,7 +139,7 @@ Deno.test("root that waits to be born is not put to sleep (K22)", async () => {
   const stage = await openStage({});
   const { kernel } = stage.runtime;
   const address = "session/ses_UNBORN";
-  const born = create(kernel, { address, kind: "session", input: {}, title: "unborn" });
+  const born = create(kernel, { address, kind: "session", input: { servers: [] }, title: "unborn" });
   assert.equal(passivate(kernel, address), false);
   await settled(stage.world, born);
 });
@@ -166,7 +166,7 @@ Deno.test("effect that was dropped before its intent was durable is never starte
 Deno.test("catalog that cannot be read just now is not taken for one that is not there (K20)", async () => {
   const hash = `sha256:${"b".repeat(64)}`;
   const failing = (code: StoreErrorCode) =>
-    loadCatalog({ readBlob: () => Promise.reject(new StoreError(code, "Cannot read blob")) } as never, hash);
+    loadShelved({ readBlob: () => Promise.reject(new StoreError(code, "Cannot read blob")) } as never, hash);
   await failing("journal_corrupt");
   await assert.rejects(failing("store_busy"), { code: "store_busy" });
 });

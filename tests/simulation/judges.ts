@@ -7,7 +7,7 @@ import { examine } from "../../src/journal/doctor.ts";
 import { type JournalReader, openJournalReader } from "../../src/journal/journal.ts";
 import { keys, prefixes } from "../../src/journal/keys.ts";
 import { readPackedHeader } from "../../src/journal/packed_value.ts";
-import { loadCatalog } from "../../src/effects/catalog_seal.ts";
+import { loadShelved } from "../../src/effects/shelved.ts";
 import { replay } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { digestNow } from "../support/world.ts";
@@ -217,7 +217,7 @@ async function judgeReplay({ reader, streams, complain }: Case): Promise<void> {
       pages: pagesOf(entries),
       code: machineCode,
       digest,
-      loadCatalog: (hash) => loadCatalog(reader, hash),
+      loadShelved: (hash) => loadShelved(reader, hash),
       anyCode: true,
     });
     if (divergence === undefined) continue;

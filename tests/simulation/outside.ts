@@ -16,6 +16,7 @@ import { digestNow } from "../support/world.ts";
 import type { Bug } from "./bugs.ts";
 import type { Life } from "./life.ts";
 import { type Fate, long, poisons, type Scenario, type Tool, toolNamed, tools } from "./scenario.ts";
+import { noServers } from "../support/servers.ts";
 import { builtinOf, eventsOf, refused } from "./targets.ts";
 
 /** One application of an effect: what cannot be taken back. */
@@ -150,6 +151,7 @@ export class Outside {
         this.#note(life, performance, undefined);
         return generate(performance);
       },
+      ...noServers,
       "tool.call": (performance) => {
         const tool = toolNamed(performance.request.args.entry.name);
         this.#note(life, performance, tool);

@@ -5,12 +5,12 @@ import type { EntryRef } from "../../schemas/catalog.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import type { InvocationResult } from "../../schemas/invocation.ts";
 import type { JsonObject } from "../../schemas/json.ts";
-import { loadCatalog } from "../../src/effects/catalog_seal.ts";
+import { loadShelved } from "../../src/effects/shelved.ts";
 import type { JournalReader } from "../../src/journal/journal.ts";
 import { CrankDesk } from "../../src/kernel/desk.ts";
 import { CrankReader, feed } from "../../src/kernel/feed.ts";
 import { LiveRoot } from "../../src/kernel/live_root.ts";
-import { loadCatalogIn } from "../../src/kernel/wake.ts";
+import { loadShelvedIn } from "../../src/kernel/wake.ts";
 import { wireTelling } from "./poisonous.ts";
 import { type Tool, toolNamed } from "./scenario.ts";
 
@@ -58,9 +58,9 @@ export async function tellStories(
   const wired = wireTelling(desk, (turn, result) => results.set(`turn/${turn}/${result.ordinal}`, result));
   const live = new LiveRoot(root, "session", wired.session, desk);
   const cranks = new CrankReader();
-  const loader = { loadCatalog: (hash: string) => loadCatalog(reader, hash) };
+  const loader = { loadShelved: (hash: string) => loadShelved(reader, hash) };
   for (const entry of entries) {
-    await loadCatalogIn(loader, entry);
+    await loadShelvedIn(loader, entry);
     const crank = cranks.take(entry);
     if (crank !== undefined) feed(live, crank);
   }

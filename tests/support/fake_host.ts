@@ -77,6 +77,7 @@ export function createFakeHost(
     prompts: [],
     canceled: [],
     answered: [],
+    declareServers: () => Promise.resolve(),
     say: (event) => current?.hear(event),
     end: (report = fakeReport) => current?.turn.resolve(report),
     fail: (error) => current?.turn.reject(error),

@@ -8,7 +8,7 @@ import { Script } from "../../schemas/script.ts";
 import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
-import { loadCatalog } from "../../src/effects/catalog_seal.ts";
+import { loadShelved } from "../../src/effects/shelved.ts";
 import { replay, type ReplayReport } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { createScriptedProvider } from "../../src/model/scripted.ts";
@@ -17,6 +17,7 @@ import type { BuiltinTool, ToolUseContext } from "../../src/tools/tool.ts";
 import { textEnvelope } from "../../src/tools/tool.ts";
 import { MemoryDisk, type MemoryStore, type MemoryStoreOptions } from "./memory_store.ts";
 import { createBlobs } from "./tools.ts";
+import { noServers } from "./servers.ts";
 import { createWorld, type World } from "./world.ts";
 
 /** What happened outside: survives every crash of the runtime. One line per application of an effect. */
@@ -135,6 +136,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         catalogOf,
         seams,
       }),
+      ...noServers,
       "tool.call": createToolCall({
         tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
         catalogOf,
@@ -208,7 +210,7 @@ function stageOf(
           pages: runtime.journal.readPages(root),
           code: options.code ?? machineCode,
           digest: world.seams.digest,
-          loadCatalog: (hash) => loadCatalog(runtime.journal, hash),
+          loadShelved: (hash) => loadShelved(runtime.journal, hash),
           ...replayOptions,
         }),
       ),

@@ -39,7 +39,7 @@ Deno.test("catalog seals what it resolved and then tells its subscriber", () => 
   run.settle("catalog.seal", issued("a", 1));
   assert.equal(run.state(), "ready");
   assert.ok(run.hasTag("rest"));
-  const message = { type: "catalog.issued", catalog: issued("a", 1) };
+  const message = { type: "catalog.issued", catalog: issued("a", 1), renewal: 0, servers: [] };
   assert.deepEqual(run.messages(), [{ to: "session/ses_1", type: "catalog.issued", message }]);
 });
 

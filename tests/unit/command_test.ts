@@ -5,7 +5,7 @@ import { firstDifference } from "../../src/cli/difference.ts";
 import { helpOf, helpOfAll } from "../../src/cli/help.ts";
 import { createStyle } from "../../src/cli/style.ts";
 import { createTerminal } from "../../src/cli/terminal.ts";
-import { version } from "../../src/cli/version.ts";
+import { version } from "../../src/version.ts";
 import { createWorld } from "../support/world.ts";
 
 Deno.test("command help has a usage, options and examples for every command", async () => {
@@ -45,6 +45,7 @@ Deno.test("command schema prints a JSON Schema for every name that it lists", as
       seams: createWorld().seams,
       env: () => undefined,
       cwd: "/",
+      self: { command: "troupe", args: [], env: {} },
       onInterrupt: () => () => {},
     };
     assert.equal(await runCli(argv, cli), 0, shown);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { limits } from "../../schemas/limits.ts";
 import { connectDoor, type DoorClient } from "../../src/door/client.ts";
 import { createRemoteHost } from "../../src/door/remote_host.ts";
-import { DoorError } from "../../src/door/protocol.ts";
+import { DoorError, doorVersion } from "../../src/door/protocol.ts";
 import { type Door, openDoor } from "../../src/door/server.ts";
 import { StoreError } from "../../src/journal/store.ts";
 import type { HostEvent } from "../../src/host/host.ts";
@@ -101,7 +101,7 @@ async function until(holds: () => boolean): Promise<void> {
 Deno.test("door answers whoever shows the token", async () => {
   await withDoor(async ({ connect, door }) => {
     assert.match(door.token, /^[0-9a-f]{64}$/);
-    assert.deepEqual(await (await connect()).call("ping", {}), { pid: Deno.pid, v: 1 });
+    assert.deepEqual(await (await connect()).call("ping", {}), { pid: Deno.pid, v: doorVersion });
   });
 });
 
@@ -126,7 +126,7 @@ Deno.test("door refuses everybody else, tells nothing, and goes on", async () =>
       assert.equal(codeIn(await exchange(door, text)), "token_invalid");
     }
     assert.equal(host.prompts.length, 0);
-    assert.equal((await (await connect()).call("ping", {})).v, 1);
+    assert.equal((await (await connect()).call("ping", {})).v, doorVersion);
   });
 });
 
@@ -149,7 +149,7 @@ Deno.test("door ends a connection that says what is no request, and goes on", as
       ["request_invalid", [requestOf(door, { method: "__proto__" })]],
     ];
     for (const [code, chunks] of cases) assert.equal(codeIn(await exchange(door, ...chunks)), code, code);
-    assert.equal((await (await connect()).call("ping", {})).v, 1);
+    assert.equal((await (await connect()).call("ping", {})).v, doorVersion);
   });
 });
 
@@ -176,7 +176,7 @@ Deno.test("door refuses wrong parameters, and the connection goes on", async () 
     const client = await connect();
     const params = { root: "no address", from: 0, follow: "yes" };
     assert.equal((await refusalOf(client.call("entries", params as never))).code, "params_invalid");
-    assert.equal((await client.call("ping", {})).v, 1);
+    assert.equal((await client.call("ping", {})).v, doorVersion);
   });
 });
 

@@ -4,7 +4,7 @@ import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { Json } from "../../schemas/json.ts";
 import { canonicalJson } from "../../schemas/json.ts";
 import { sealOf } from "../../src/cli/export_format.ts";
-import { createCatalogLoader, ExportError, readExport } from "../../src/cli/export_read.ts";
+import { createShelvedLoader, ExportError, readExport } from "../../src/cli/export_read.ts";
 import { writeExport } from "../../src/cli/export_write.ts";
 import { createFakeHost, fakeEntry, fakeRoot } from "../support/fake_host.ts";
 import { catalogWith } from "../support/tools.ts";
@@ -87,7 +87,7 @@ Deno.test("export gives back every entry and the catalogs that they name", async
     assert.deepEqual(read.entries, stream(length));
     assert.equal(read.header.address, fakeRoot);
     assert.deepEqual([...read.blobs], [[catalogHash, catalog]]);
-    await createCatalogLoader(read)(catalogHash);
+    await createShelvedLoader(read)(catalogHash);
     assert.deepEqual(catalogOf(catalogHash), catalogWith());
   }
 });

@@ -1,12 +1,15 @@
-/** Whether sealed catalogs are found by their hash, whole and unchangeable. */
+/** Whether sealed catalogs and offers of servers are found by their hash, whole and unchangeable. */
 import assert from "node:assert/strict";
 import {
   catalogOf,
   entryNamed,
   entryOf,
-  holdCatalog,
+  holdHash,
   internCatalog,
-  releaseCatalog,
+  internOffer,
+  isInterned,
+  offerOf,
+  releaseHash,
 } from "../../actors/library.ts";
 import { resolveCatalog } from "../../actors/resolve.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
@@ -72,14 +75,52 @@ Deno.test("catalog library keeps what is held, as often as it is held", () => {
     for (let index = from; index < from + 1_100; index++) internCatalog(numbered(index), empty);
   };
   internCatalog(hash("e"), empty);
-  holdCatalog(hash("e"));
-  holdCatalog(hash("e"));
+  holdHash(hash("e"));
+  holdHash(hash("e"));
   churn(0);
   assert.notEqual(catalogOf(hash("e")), undefined);
-  releaseCatalog(hash("e"));
+  releaseHash(hash("e"));
   churn(2_000);
   assert.notEqual(catalogOf(hash("e")), undefined, "one hold is left");
-  releaseCatalog(hash("e"));
+  releaseHash(hash("e"));
   churn(4_000);
   assert.equal(catalogOf(hash("e")), undefined);
+});
+
+Deno.test("library gives the very offer of a server by its hash, frozen, and the first one for good", () => {
+  assert.deepEqual([isInterned(hash("9")), offerOf(hash("9"))], [false, undefined]);
+  const offer = sourceOf("mcp", [toolOf("search")]);
+  const kept = internOffer(hash("9"), offer);
+  assert.equal(offerOf(hash("9")), kept);
+  assert.equal(internOffer(hash("9"), { ...offer, tools: [] }), kept);
+  assert.throws(() => kept.tools.pop(), TypeError);
+  const schema = kept.tools[0]?.inputSchema as Record<string, Json>;
+  assert.throws(() => schema["type"] = "string", TypeError);
+  assert.ok(isInterned(hash("9")));
+});
+
+// A hash of the one kind is none of the other: a catalog is never taken for an offer.
+Deno.test("library keeps offers and catalogs apart", () => {
+  internOffer(hash("8"), docs);
+  internCatalog(hash("7"), catalogFrom(docs));
+  assert.deepEqual([catalogOf(hash("8")), offerOf(hash("7"))], [undefined, undefined]);
+  assert.equal(entryOf({ catalog: hash("8"), name: "mcp.docs.search" }), undefined);
+  assert.deepEqual([isInterned(hash("8")), isInterned(hash("7"))], [true, true]);
+});
+
+// I12, for offers: a catalog that is awake may resolve them again at any renewal.
+Deno.test("library is bounded for offers too, lets the oldest go, and keeps what is held", () => {
+  const numbered = (index: number) => `sha256:${(0xf000 + index).toString(16).padStart(64, "2")}`;
+  const held = numbered(0);
+  internOffer(held, docs);
+  internCatalog(hash("6"), catalogFrom());
+  holdHash(held);
+  for (let index = 1; index <= 1_100; index++) internOffer(numbered(index), docs);
+  assert.notEqual(offerOf(held), undefined);
+  assert.deepEqual([offerOf(numbered(1)), isInterned(numbered(1))], [undefined, false]);
+  assert.notEqual(offerOf(numbered(1_100)), undefined);
+  assert.notEqual(catalogOf(hash("6")), undefined, "offers take no catalog's place");
+  releaseHash(held);
+  internOffer(numbered(1_101), docs);
+  assert.equal(offerOf(held), undefined);
 });

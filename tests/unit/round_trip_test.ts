@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type AnyMachineSnapshot, type AnyStateMachine, createMachine } from "xstate";
 import { catalogMachine } from "../../actors/catalog.ts";
+import { connectionMachine } from "../../actors/connection.ts";
 import { invocationMachine } from "../../actors/invocation.ts";
 import { questionMachine } from "../../actors/question.ts";
 import { sessionMachine } from "../../actors/session.ts";
@@ -10,10 +11,18 @@ import { turnMachine } from "../../actors/turn.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import { HostPolicy } from "../../schemas/config.ts";
 import { failure } from "../../schemas/failure.ts";
+import type { Json } from "../../schemas/json.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import type { QuestionKind } from "../../schemas/question.ts";
 import { SupervisorPolicy } from "../../schemas/supervision.ts";
 import { type Call, failedCall, modelAnswer, sealCatalog, startCall, toolReturn } from "../support/calls.ts";
+import {
+  type ConnectionRun,
+  declarationOf,
+  greeting,
+  serverOf,
+  startConnection,
+} from "../support/connection.ts";
 import { type FailureSketch, type Run, sourceOf, startRun, toolOf } from "../support/desk.ts";
 import { rootNamed } from "../support/units.ts";
 
@@ -54,18 +63,23 @@ const turnScripts: Scripts<Run> = {
 };
 
 function session(): Run {
-  const roots = { address: rootNamed(1), catalog: "catalog/x" };
+  const roots = { address: rootNamed(1), catalog: "catalog/x", servers: [] };
   return startRun(sessionMachine, { ...roots, agent, home: "embedded:test", principal: localOperator });
 }
 
 function openSession(run: Run): void {
-  run.send({ type: "catalog.issued", catalog } as never);
+  run.send({ type: "catalog.issued", catalog, renewal: 0, servers: [] } as never);
 }
 
 const sessionScripts: Scripts<Run> = {
   preparing: (run) => run.send({ type: "session.prompt", text: "Hello" } as never),
-  refused: (run) => run.send({ type: "catalog.refused", failure: why } as never),
+  refused: (run) => run.send({ type: "catalog.refused", failure: why, renewal: 0 } as never),
   idle: openSession,
+  renewing: (run) => {
+    openSession(run);
+    run.send({ type: "session.servers", servers: [serverOf("docs")] } as never);
+    run.send({ type: "session.prompt", text: "Hello" } as never);
+  },
   // The deepest of all: a turn in it, a call in the turn that waits for a person, and the question beside them.
   running: (run) => {
     openSession(run);
@@ -76,20 +90,42 @@ const sessionScripts: Scripts<Run> = {
 };
 
 function catalogOf(): Run {
-  return startRun(catalogMachine, {
-    address: "catalog/x",
-    subscriber: rootNamed(1),
-    coreRevision: "core-1",
-    agent,
-    policy: HostPolicy.parse({}),
-    sources: [sourceOf("agent", [toolOf("look")])],
-  });
+  const roots = { address: "catalog/x", subscriber: rootNamed(1) };
+  const sources = [sourceOf("agent", [toolOf("look")])];
+  const policy = HostPolicy.parse({});
+  return startRun(catalogMachine, { ...roots, coreRevision: "core-1", agent, policy, sources });
 }
 
 const catalogScripts: Scripts<Run> = {
   sealing: (run) => run.send({ type: "catalog.change", sources: [] } as never),
   ready: (run) => run.settle("catalog.seal", { ...catalog }),
+  gathering: (run) => {
+    run.settle("catalog.seal", { ...catalog });
+    const { connection } = serverOf("docs");
+    run.send({ type: "catalog.renew", renewal: 1, servers: [{ server: "docs", connection }] } as never);
+  },
   refused: (run) => run.fail("catalog.seal"),
+};
+
+function opened(run: ConnectionRun): ConnectionRun {
+  run.open("a");
+  return run;
+}
+
+const connectionScripts: Scripts<ConnectionRun> = {
+  idle: () => {},
+  connecting: (run) => opened(run).declare(declarationOf({ gate: "prompt" })),
+  listing: (run) => opened(run).settle("mcp.connect", greeting),
+  ready: (run) => run.makeReady(),
+  closing: (run) => {
+    opened(run).close("c");
+    run.settle("mcp.connect", greeting);
+  },
+  closed: (run) => {
+    run.makeReady();
+    run.fail("mcp.watch");
+  },
+  failed: (run) => opened(run).fail("mcp.connect"),
 };
 
 const [first, second] = [rootNamed(1), rootNamed(2)];
@@ -134,6 +170,12 @@ const asked = { tool: { approvalPolicy: "prompt" } } as const;
 const verified = { tool: { effectClass: "conditional", mechanism: "verify", sideEffects: true } } as const;
 const harmful = { tool: { effectClass: "non_idempotent", sideEffects: true } } as const;
 
+function returned(value: Json): Call {
+  const call = startCall();
+  call.settle("tool.call", value);
+  return call;
+}
+
 const callScripts: { readonly [state: string]: () => Call } = {
   awaitingApproval: () => startCall(asked),
   running: () => {
@@ -144,16 +186,8 @@ const callScripts: { readonly [state: string]: () => Call } = {
   backingOff: () => failedCall({}, {}),
   verifying: () => failedCall(verified, unknown),
   needsOperator: () => failedCall(harmful, unknown),
-  succeeded: () => {
-    const call = startCall();
-    call.settle("tool.call", toolReturn("done"));
-    return call;
-  },
-  completedWithError: () => {
-    const call = startCall();
-    call.settle("tool.call", toolReturn("no", true));
-    return call;
-  },
+  succeeded: () => returned(toolReturn("done")),
+  completedWithError: () => returned(toolReturn("no", true)),
   failed: () => failedCall({}, forGood),
   denied: () => startCall({ tool: { approvalPolicy: "deny" } }),
   invalid: () => startCall({ request: { arguments: undefined as never, argumentsText: "x" } }),
@@ -186,12 +220,6 @@ function restingStates(machine: AnyStateMachine): readonly string[] {
   }).map((node) => node.key);
 }
 
-function run<T extends Run>(start: () => T, script: (run: T) => void): T {
-  const one = start();
-  script(one);
-  return one;
-}
-
 /** Every machine, and how to get it into each of its states. */
 const table: readonly (readonly [
   name: string,
@@ -202,6 +230,10 @@ const table: readonly (readonly [
   ["turn", turnMachine, scripted(turn, turnScripts)],
   ["invocation", invocationMachine, calls()],
   ["catalog", catalogMachine, scripted(catalogOf, catalogScripts)],
+  ["connection", connectionMachine, {
+    ...scripted(startConnection, connectionScripts),
+    ...scripted(() => startConnection(declarationOf({ gate: "prompt" })), { asking: (run) => run.open("a") }),
+  }],
   ["supervisor", supervisorMachine, scripted(supervisor, supervisorScripts)],
   ["question", questionMachine, {
     ...scripted(() => question("uncertain"), questionScripts),
@@ -209,22 +241,22 @@ const table: readonly (readonly [
   }],
 ];
 
-function scripted(start: () => Run, scripts: Scripts<Run>) {
+function scripted<T extends Run>(start: () => T, scripts: Scripts<T>) {
   return Object.fromEntries(
     Object.entries(scripts).map(([state, script]) => [state, () => {
-      const one = run(start, script);
+      const one = start();
+      script(one);
       return [one, () => one.state()] as const;
     }]),
   );
 }
 
 function calls() {
-  return Object.fromEntries(
-    Object.entries(callScripts).map(([state, script]) => [state, () => {
-      const call = script();
-      return [call.run, () => call.state()] as const;
-    }]),
-  );
+  const scripts = Object.entries(callScripts);
+  return Object.fromEntries(scripts.map(([state, script]) => [state, () => {
+    const call = script();
+    return [call.run, () => call.state()] as const;
+  }]));
 }
 
 for (const [name, machine, scripts] of table) {
@@ -259,7 +291,8 @@ Deno.test("round trip finds a state that no script reaches", () => {
 
 // Proves K25: the order of children and the context are in the text, so equal text is equal state.
 Deno.test("session comes back with its whole tree of children", () => {
-  const one = run(session, sessionScripts["running"] ?? (() => {}));
+  const one = session();
+  sessionScripts["running"]?.(one);
   one.restore();
   const call = one.child("turn/1", "call/0.0") as AnyMachineSnapshot;
   assert.deepEqual([call.value, one.child("question/1")?.value], ["awaitingApproval", "pending"]);

@@ -31,12 +31,13 @@ function startSession(): Run {
     home: "embedded:test",
     catalog: "catalog/x",
     principal: localOperator,
+    servers: [],
   };
   return startRun(sessionMachine, input);
 }
 
 function issue(run: Run, issued: CatalogRef = catalog): void {
-  run.send({ type: "catalog.issued", catalog: issued } as never);
+  run.send({ type: "catalog.issued", catalog: issued, renewal: 0, servers: [] } as never);
 }
 
 /** A session whose catalog was issued. */
@@ -143,7 +144,7 @@ Deno.test("session refuses everybody when its catalog is refused, and works agai
   prompt(run, "early");
   prompt(run, undefined, { sender: other });
   const why = failure("tool_name_collision", "Two tools are called look");
-  run.send({ type: "catalog.refused", failure: why } as never);
+  run.send({ type: "catalog.refused", failure: why, renewal: 0 } as never);
   assert.deepEqual([run.state(), run.hasTag("rest")], ["refused", true]);
   prompt(run, "late");
   assert.deepEqual(outcomes(run), ["early tool_name_collision", "late tool_name_collision"]);
@@ -155,7 +156,9 @@ Deno.test("session refuses everybody when its catalog is refused, and works agai
 
 Deno.test("session keeps the catalog it has when a later one is refused", () => {
   const run = openSession();
-  run.send({ type: "catalog.refused", failure: failure("tool_unknown", "No such tool") } as never);
+  run.send(
+    { type: "catalog.refused", failure: failure("tool_unknown", "No such tool"), renewal: 0 } as never,
+  );
   prompt(run, "a");
   assert.deepEqual([run.state(), asked(run).catalog], ["running", catalog]);
 });
@@ -242,7 +245,9 @@ Deno.test("session has nothing to cancel while no turn runs, and says so", () =>
   const run = openSession();
   cancel(run, "c");
   const refused = startSession();
-  refused.send({ type: "catalog.refused", failure: failure("tool_unknown", "No such tool") } as never);
+  refused.send(
+    { type: "catalog.refused", failure: failure("tool_unknown", "No such tool"), renewal: 0 } as never,
+  );
   cancel(refused, "c");
   for (const one of [run, refused]) {
     assert.deepEqual(replies(one), [{

@@ -1,0 +1,91 @@
+/** The roots that a runtime brings into the world: its supervisor, and sessions with their catalogs and connections. */
+import { connectionAddress, type RootAddress, type RootKind } from "../schemas/ids.ts";
+import type { Json } from "../schemas/json.ts";
+import type { McpDeclaration } from "../schemas/manifest.ts";
+import { rootInputs, rootMessages, type SessionServer } from "../schemas/message.ts";
+import { localOperator, principalText } from "../schemas/principal.ts";
+import { submit } from "./kernel/command.ts";
+import { create } from "./kernel/create.ts";
+import { type Kernel, KernelError } from "./kernel/kernel.ts";
+import type { SessionDraft } from "./runtime.ts";
+
+/** Creates the supervisor of all roots. */
+export function createSupervisor(kernel: Kernel, address: RootAddress): Promise<void> {
+  return bear(kernel, "supervisor", { address, policy: {} }, "supervisor of all roots");
+}
+
+/** Creates a session, its catalog and the connections of its servers; resolves once all are durable. */
+export async function createSession(kernel: Kernel, draft: SessionDraft): Promise<RootAddress> {
+  const id = kernel.seams.nextId("ses");
+  const address: RootAddress = `session/${id}`;
+  const catalog: RootAddress = `catalog/${id}`;
+  const title = draft.title ?? draft.agent.name;
+  const servers = serversOf(address, draft.servers ?? []);
+  // The session last: units become durable in order, so no crash leaves a session that waits for what never comes.
+  const births = [
+    bear(kernel, "catalog", {
+      address: catalog,
+      coreRevision: draft.coreRevision,
+      agent: draft.agent,
+      policy: draft.policy,
+      sources: draft.sources,
+      subscriber: address,
+    }, title),
+    ...servers.map((server) => createConnection(kernel, server, catalog)),
+    bear(kernel, "session", {
+      address,
+      agent: draft.agent,
+      home: draft.home,
+      catalog,
+      principal: draft.principal ?? localOperator,
+      servers,
+    }, title),
+  ];
+  await Promise.all(births);
+  return address;
+}
+
+/** Tells a session all its servers; connections that it never had come first. Resolves once the session knows. */
+export async function declareServers(
+  kernel: Kernel,
+  session: RootAddress,
+  declarations: readonly McpDeclaration[],
+): Promise<void> {
+  if (!kernel.records.has(session)) {
+    throw new KernelError("root_not_found", `No actor has the address "${session}"`);
+  }
+  const servers = serversOf(session, declarations);
+  const catalog = session.replace(/^session/, "catalog");
+  const fresh = servers.filter(({ connection }) => !kernel.records.has(connection));
+  const message = rootMessages.session.parse({ type: "session.servers", servers });
+  await Promise.all(fresh.map((server) => createConnection(kernel, server, catalog)));
+  const ref = { principal: principalText(localOperator), key: kernel.seams.nextId("cmd") };
+  const { accepted } = await submit(kernel, { root: session, message: message as never, ref, isFresh: true });
+  await accepted();
+}
+
+function serversOf(session: RootAddress, declarations: readonly McpDeclaration[]): readonly SessionServer[] {
+  return declarations.map((declaration) => ({
+    connection: connectionAddress(declaration.server, session),
+    declaration,
+  }));
+}
+
+function createConnection(
+  kernel: Kernel,
+  { connection, declaration }: SessionServer,
+  catalog: RootAddress,
+): Promise<void> {
+  return bear(kernel, "connection", { address: connection, catalog, declaration }, declaration.server);
+}
+
+/** Parses the input by its schema: what cannot be read back is never written. */
+function bear(
+  kernel: Kernel,
+  kind: RootKind,
+  input: { readonly address: RootAddress } & { readonly [key: string]: unknown },
+  title: string,
+): Promise<void> {
+  const parsed = rootInputs[kind].parse(input);
+  return create(kernel, { address: input.address, kind, input: parsed as unknown as Json, title });
+}

@@ -1,0 +1,116 @@
+/** Calls of MCP tools: waits for the connection, sends the call once, and says what is known of it. */
+import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import { type RootAddress, rootKindOf, sessionOf } from "../../schemas/ids.ts";
+import { limits } from "../../schemas/limits.ts";
+import type { StoredReply } from "../kernel/kernel.ts";
+import type { McpClient } from "../mcp/client.ts";
+import { readResult } from "../mcp/result.ts";
+import type { Clock } from "../seams.ts";
+import { errorEnvelope } from "../tools/tool.ts";
+import { givenUp } from "./deadline.ts";
+import type { Adapter, Attempt, Routed } from "./tool_call.ts";
+
+/** What a call needs of the connections. */
+export interface McpCallOptions {
+  /** The open connection of an address, if there is one. */
+  readonly clientOf: (connection: RootAddress) => McpClient | undefined;
+  /** Tells a connection to open; resolves with its answer once it is ready or has failed. */
+  readonly open: (connection: RootAddress) => Promise<StoredReply>;
+  readonly clock: Clock;
+}
+
+/** A connection may say that it is ready before it has noticed that its server is gone: it is asked again. */
+const asksMax = 50;
+const askPauseMs = 100;
+/** How long a server that does not take a call is given to end: its ladder, and a bit. Milliseconds. */
+const closingMs = limits.processEofGraceMs + limits.processTermGraceMs + 1_000;
+/** Times that a call is tried on a connection that turns out to be closed. */
+const triesMax = 2;
+
+/** Makes the adapter of MCP tools. */
+export function createMcpCall(options: McpCallOptions): Adapter {
+  return async (routed) => {
+    const { entry, root } = routed;
+    // The binding stands in the sealed catalog of this very session: another session's is never reached (DM-65).
+    if (rootKindOf(entry.binding) !== "connection" || sessionOf(entry.binding) !== root) {
+      const message =
+        `Cannot call "${entry.canonicalName}": it is bound to the connection of another session`;
+      return { kind: "not_started", failure: failure("catalog_mismatch", message) };
+    }
+    for (let tries = 1;; tries++) {
+      const client = await readyClient(entry.binding, routed, options);
+      if ("code" in client) return { kind: "not_started", failure: client };
+      const attempt = await callTool(client, routed);
+      if (attempt.kind !== "not_started" || tries === triesMax) return attempt;
+      // If its server ended a moment ago, the connection can be opened anew; if it lives, this is the answer.
+      if (!await isClosing(client, routed, options)) return attempt;
+    }
+  };
+}
+
+async function readyClient(
+  connection: RootAddress,
+  { use: { signal } }: Routed,
+  { clientOf, open, clock }: McpCallOptions,
+): Promise<McpClient | Failure> {
+  for (let asks = 0; asks < asksMax && !signal.aborted; asks++) {
+    const client = clientOf(connection);
+    if (client !== undefined) return client;
+    const refused = await open(connection).then(
+      failureIn,
+      (error) => unavailable(String(error?.message ?? error)),
+    );
+    if (refused !== undefined) return refused;
+    if (clientOf(connection) === undefined) await clock.sleepUntil(clock.now() + askPauseMs, signal);
+  }
+  return unavailable("it ended each time right after it was ready");
+}
+
+function failureIn({ status, value }: StoredReply): Failure | undefined {
+  if (status === "ok") return undefined;
+  return (value as { readonly failure?: Failure }).failure ?? unavailable("it did not open");
+}
+
+function unavailable(why: string): Failure {
+  return retryableFailure("mcp_unavailable", `The server cannot be reached: ${why}. Nothing was called`);
+}
+
+async function callTool(
+  client: McpClient,
+  { entry, arguments: input, use, begin }: Routed,
+): Promise<Attempt> {
+  const takeBack = begin();
+  const answered = await client.call({
+    tool: entry.definition.name,
+    arguments: input,
+    key: use.idempotencyKey,
+    signal: use.signal,
+    idleMs: limits.mcpCallIdleMs,
+    onProgress: use.notifications.push,
+  });
+  switch (answered.status) {
+    case "returned":
+      return { kind: "returned", envelope: readResult(answered.result) };
+    case "refused":
+      // The server said no: like a tool that ran and says no, since only it knows what it did before (CM-77).
+      return { kind: "returned", envelope: errorEnvelope(answered.failure) };
+    case "not_sent":
+      takeBack();
+      return { kind: "not_started", failure: answered.failure };
+    case "lost":
+      return { kind: "lost", failure: answered.failure };
+  }
+}
+
+/** True once a client is closed; false if it is not within a moment, or nobody wants the call any more. */
+async function isClosing(
+  client: McpClient,
+  { use: { signal } }: Routed,
+  { clock }: McpCallOptions,
+): Promise<boolean> {
+  const enough = new AbortController();
+  const late = clock.sleepUntil(clock.now() + closingMs, AbortSignal.any([signal, enough.signal]));
+  const isClosed = await Promise.race([client.closed.then(() => true), late.then(() => false)]);
+  enough.abort(givenUp);
+  return isClosed && !signal.aborted;
+}

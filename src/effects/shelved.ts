@@ -1,0 +1,31 @@
+/** Brings what the journal names by hash into the library: sealed catalogs, and offers of MCP servers. */
+import { internCatalog, internOffer, isInterned } from "../../actors/library.ts";
+import { CatalogSource, ResolvedCatalog } from "../../schemas/catalog.ts";
+import type { JournalReader } from "../journal/journal.ts";
+import { StoreError } from "../journal/store.ts";
+
+/** Puts a blob's value under its hash, if it is a catalog or an offer. The caller vouches for the hash. */
+export function shelve(hash: string, value: unknown): void {
+  const catalog = ResolvedCatalog.safeParse(value);
+  if (catalog.success) return void internCatalog(hash, catalog.data);
+  const offer = CatalogSource.safeParse(value);
+  if (offer.success) internOffer(hash, offer.data);
+}
+
+/**
+ * Loads what stands under a hash into the library, unless it is there. A hash that names no blob is none of ours. Throws
+ * if the store cannot be read.
+ */
+export async function loadShelved(journal: Pick<JournalReader, "readBlob">, hash: string): Promise<void> {
+  if (isInterned(hash)) return;
+  let bytes: Uint8Array;
+  try {
+    bytes = await journal.readBlob(hash);
+  } catch (error) {
+    // A machine that needs what is not there fails with its name. What could not be read just now is another matter:
+    // without it a machine would decide otherwise than the journal says.
+    if (error instanceof StoreError && error.code === "journal_corrupt") return;
+    throw error;
+  }
+  shelve(hash, JSON.parse(new TextDecoder().decode(bytes)));
+}

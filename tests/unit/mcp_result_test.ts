@@ -1,0 +1,169 @@
+// Proves DM-69 and DM-70: one envelope, whatever a server answers.
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { limits } from "../../schemas/limits.ts";
+import { ToolResultEnvelope } from "../../schemas/tool.ts";
+import { readResult } from "../../src/mcp/result.ts";
+
+function read(raw: unknown): ToolResultEnvelope {
+  const envelope = readResult(raw);
+  assert.deepEqual(ToolResultEnvelope.parse(envelope), envelope);
+  assert.equal(envelope.ok, !envelope.isError);
+  return envelope;
+}
+
+function text(words: string) {
+  return { type: "text", text: words };
+}
+
+/** The one piece of a result that is no error. */
+function pieceOf(raw: unknown): unknown {
+  const { content, isError } = read(raw);
+  assert.equal(isError, false);
+  assert.equal(content.length, 1);
+  return content[0];
+}
+
+/** The message by which a result is refused. */
+function refusalOf(raw: unknown): string {
+  const { content: [piece], isError } = read(raw);
+  assert(isError && piece?.type === "error", JSON.stringify(raw));
+  assert.equal(piece.failure.code, "mcp_protocol_error");
+  return piece.failure.message;
+}
+
+Deno.test("mcp result joins text blocks to one text (DM-69)", () => {
+  assert.deepEqual(pieceOf({ content: [text("a"), text(""), text("b\nc")] }), text("a\n\nb\nc"));
+  assert.deepEqual(pieceOf({ content: [text("a")], isError: "yes", _meta: null }), text("a"));
+});
+
+Deno.test("mcp result prefers structured content to text (DM-69)", () => {
+  const structuredContent = { pages: [1, { title: null }] };
+  const piece = { type: "structured", value: structuredContent };
+  assert.deepEqual(pieceOf({ content: [text("{}")], structuredContent }), piece);
+  assert.deepEqual(pieceOf({ structuredContent }), piece);
+  assert.deepEqual(pieceOf({ content: [text("a")], structuredContent: null }), text("a"));
+});
+
+Deno.test("mcp result falls back to text for structured content that cannot be kept, or is refused", () => {
+  const deep = JSON.parse(`{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`);
+  const cases: readonly (readonly [structured: unknown, problem: RegExp])[] = [
+    [deep, /nests more than 56 deep/],
+    [{ list: Array(limits.jsonNodesMax + 1).fill(0) }, /holds more than 100000 values/],
+    [{ "a\nb": 1 }, /a key with a quote, backslash or control character/],
+    [{ a: Infinity }, /a number out of range/],
+    [[1], /it is no object/],
+    ["text", /it is no object/],
+  ];
+  for (const [structuredContent, problem] of cases) {
+    assert.deepEqual(pieceOf({ content: [text("words")], structuredContent }), text("words"));
+    assert.match(refusalOf({ content: [], structuredContent }), problem);
+  }
+});
+
+Deno.test("mcp result turns what is no text into short text, and keeps the order (DM-69)", () => {
+  const data = btoa("x".repeat(1_234));
+  const blocks: readonly (readonly [block: unknown, words: string])[] = [
+    [{ type: "image", mimeType: "image/png", data }, "[image image/png, 1,234 bytes]"],
+    [{ type: "audio", mimeType: "audio/wav", data: btoa("xy") }, "[audio audio/wav, 2 bytes]"],
+    [{ type: "image", data: btoa("x".repeat(1_234_567)) }, "[image, 1,234,567 bytes]"],
+    [{ type: "audio" }, "[audio]"],
+    [
+      { type: "resource_link", uri: "file:///x", title: "title", name: "n" },
+      "[resource link file:///x: title]",
+    ],
+    [{ type: "resource_link", uri: "file:///x", name: "n" }, "[resource link file:///x: n]"],
+    [{ type: "resource_link", uri: "file:///x" }, "[resource link file:///x]"],
+    [{ type: "resource", resource: { uri: "file:///x", text: "its text" } }, "its text"],
+    [
+      { type: "resource", resource: { uri: "file:///x", mimeType: "image/gif", blob: btoa("abc") } },
+      "[resource file:///x: image/gif, 3 bytes]",
+    ],
+    [{ type: "resource", resource: 7 }, "[resource that cannot be read]"],
+    [{ type: "text", text: 7 }, "[text that cannot be read]"],
+    [{ type: "hologram" }, "[content of an unknown type hologram]"],
+    [{}, "[content of an unknown type]"],
+    [null, "[content that cannot be read]"],
+  ];
+  for (const [block, words] of blocks) assert.deepEqual(pieceOf({ content: [block] }), text(words));
+  const all = { content: blocks.map(([block]) => block) };
+  assert.deepEqual(pieceOf(all), text(blocks.map(([, words]) => words).join("\n")));
+});
+
+Deno.test("mcp result shows names and addresses on one line, cut and visible", () => {
+  const block = { type: "resource_link", uri: `x:\u202e\n${"u".repeat(600)}`, title: "t".repeat(200) };
+  const expected = `[resource link x:\\u{202e} ${"u".repeat(488)}…: ${"t".repeat(99)}…]`;
+  assert.deepEqual(pieceOf({ content: [block] }), text(expected));
+});
+
+Deno.test("mcp result says so if there is nothing (DM-69)", () => {
+  const empty = { type: "structured", value: { status: "empty" } };
+  assert.deepEqual(pieceOf({ content: [] }), empty);
+  assert.deepEqual(pieceOf({ content: [text("")] }), empty);
+});
+
+Deno.test("mcp result that is an error keeps its text, whatever stands beside it (DM-70)", () => {
+  const said = { ok: false, content: [text("no such page")], isError: true, attachments: [] };
+  assert.deepEqual(read({ content: [text("no such page")], isError: true }), said);
+  assert.deepEqual(
+    read({ content: [text("no such page")], isError: true, structuredContent: { x: 1 } }),
+    said,
+  );
+  const structured = { type: "structured", value: { code: 7 } };
+  assert.deepEqual(read({ isError: true, structuredContent: { code: 7 } }).content, [structured]);
+  assert.deepEqual(read({ content: [], isError: true }), {
+    ok: false,
+    content: [{ type: "structured", value: { status: "empty" } }],
+    isError: true,
+    attachments: [],
+  });
+});
+
+Deno.test("mcp result that is none is a protocol error", () => {
+  for (const raw of [undefined, null, 7, "text", [], [text("a")]]) {
+    assert.match(refusalOf(raw), /it is no object/);
+  }
+  for (const content of ["text", 7, {}]) assert.match(refusalOf({ content }), /its content is no list/);
+  for (const raw of [{}, { content: null }, { toolResult: 1 }]) {
+    assert.match(refusalOf(raw), /it has no content/);
+  }
+});
+
+Deno.test("mcp result of 9 MB, in one block or in very many, stays whole or says what is missing", () => {
+  const long = "x".repeat(9_000_000);
+  assert.deepEqual(pieceOf({ content: [text(long)] }), text(long));
+  const many = pieceOf({ content: Array(1_000_000).fill(text("x")) }) as { readonly text: string };
+  assert.equal(many.text, `${"x\n".repeat(10_000)}[990,000 more blocks]`);
+});
+
+const block = fc.oneof(
+  fc.jsonValue(),
+  fc.record({
+    type: fc.constantFrom("text", "image", "audio", "resource", "resource_link"),
+    text: fc.oneof(fc.string({ unit: "binary" }), fc.jsonValue()),
+    data: fc.oneof(fc.base64String(), fc.jsonValue()),
+    mimeType: fc.jsonValue(),
+    uri: fc.jsonValue(),
+    title: fc.jsonValue(),
+    resource: fc.jsonValue(),
+  }, { requiredKeys: [] }),
+);
+
+const anyResult = fc.oneof(
+  fc.jsonValue(),
+  fc.record({
+    content: fc.oneof(fc.array(block), fc.jsonValue()),
+    structuredContent: fc.jsonValue(),
+    isError: fc.oneof(fc.boolean(), fc.jsonValue()),
+  }, { requiredKeys: [] }),
+);
+
+Deno.test("mcp result is read into a valid envelope, whatever JSON a server sends", () => {
+  fc.assert(
+    fc.property(anyResult, (raw) => {
+      const { content } = read(raw);
+      assert.equal(content.length, 1);
+    }),
+    { numRuns: 500 },
+  );
+});
