@@ -1,0 +1,173 @@
+/** One `tools/call`, from its first byte to the one way in which it ended. */
+import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import type { JsonObject } from "../../schemas/json.ts";
+import { givenUp } from "../effects/deadline.ts";
+import { oneLine } from "./plain_text.ts";
+import { NotSentError } from "./child_transport.ts";
+import { anyResult, cancelReason, type Connection, foreverMs, refusal } from "./request.ts";
+import { type JSONRPCMessage, type Progress } from "./sdk_v1.ts";
+
+/** How long an answer is still waited for after we gave a call up, in milliseconds. Some servers never send one. */
+const graceMs = 2_000;
+/** Reports of progress that are passed on for one call; later ones only keep it alive. */
+const progressReportsMax = 10_000;
+const progressCharactersMax = 500;
+
+/** A call of one tool. */
+export interface McpCall {
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  /** The same for every attempt: for servers that deduplicate. */
+  readonly key: string;
+  readonly signal: AbortSignal;
+  /** How long the server may be silent; progress makes it begin anew. Milliseconds. */
+  readonly idleMs: number;
+  readonly onProgress: (message: string) => void;
+}
+
+/** How a call ended. */
+export type McpCallResult =
+  /** The server answered with a result, given as it came. */
+  | { readonly status: "returned"; readonly result: unknown }
+  /** The server answered with an error of the protocol. */
+  | { readonly status: "refused"; readonly failure: Failure }
+  /** Certainly nothing was written. */
+  | { readonly status: "not_sent"; readonly failure: Failure }
+  /** Written, and no answer will come: the tool may have run. */
+  | { readonly status: "lost"; readonly failure: Failure };
+
+type Answer = { readonly result: unknown } | { readonly error: unknown };
+/** Why an answer is not waited for any more. */
+type Stop = "canceled" | "silent";
+
+const doubt = "the call may have been carried out: check before repeating it";
+
+/** Performs a call. Never rejects. */
+export async function performCall(connection: Connection, call: McpCall): Promise<McpCallResult> {
+  const { loss } = connection.transport;
+  if (loss !== undefined) return { status: "not_sent", failure: loss };
+  if (call.signal.aborted) {
+    return { status: "not_sent", failure: failure("tool_canceled", unsent("canceled")) };
+  }
+  return await new RunningCall(connection, call).run();
+}
+
+class RunningCall {
+  readonly #connection: Connection;
+  readonly #call: McpCall;
+  readonly #giveUp = new AbortController();
+  readonly #over = new AbortController();
+  #silentAtMs = 0;
+  #reports = 0;
+  #request = -1;
+
+  constructor(connection: Connection, call: McpCall) {
+    this.#connection = connection;
+    this.#call = call;
+  }
+
+  async run(): Promise<McpCallResult> {
+    const answer = this.#ask();
+    const first = await Promise.race([answer, this.#untilStopped()]);
+    const result = typeof first === "string" ? await this.#abandon(first, answer) : this.#conclude(first);
+    this.#over.abort(givenUp);
+    this.#connection.transport.forget(this.#request);
+    return result;
+  }
+
+  #ask(): Promise<Answer> {
+    const { tool, arguments: args, key } = this.#call;
+    const { sdk, transport } = this.#connection;
+    const params = { name: tool, arguments: args, _meta: { "troupe/idempotency-key": key } };
+    this.#restartSilence();
+    const answer = sdk.request({ method: "tools/call", params }, anyResult, {
+      signal: this.#giveUp.signal,
+      timeout: foreverMs,
+      onprogress: (progress) => this.#noteProgress(progress),
+    });
+    // The SDK hands a request over before it returns.
+    this.#request = transport.lastRequest;
+    return answer.then((result) => ({ result }), (error: unknown) => ({ error }));
+  }
+
+  /** Waits until the caller gives up or the server has been silent for too long. Woken once per silence, not per report. */
+  async #untilStopped(): Promise<Stop> {
+    const { clock } = this.#connection;
+    const { signal } = this.#call;
+    const canceled = new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true, signal: this.#over.signal });
+    });
+    while (!signal.aborted && !this.#over.signal.aborted && clock.now() < this.#silentAtMs) {
+      await Promise.race([canceled, clock.sleepUntil(this.#silentAtMs, this.#over.signal)]);
+    }
+    return signal.aborted ? "canceled" : "silent";
+  }
+
+  #restartSilence(): void {
+    this.#silentAtMs = this.#connection.clock.now() + this.#call.idleMs;
+  }
+
+  #noteProgress({ progress, total, message }: Progress): void {
+    this.#restartSilence();
+    if (++this.#reports > progressReportsMax) return;
+    const amount = total === undefined ? `${progress}` : `${progress} of ${total}`;
+    this.#call.onProgress(oneLine(message ?? amount, progressCharactersMax));
+  }
+
+  #conclude(answer: Answer): McpCallResult {
+    if ("result" in answer) return { status: "returned", result: answer.result };
+    const { transport } = this.#connection;
+    const loss = transport.loss ??
+      failure("mcp_protocol_error", "The call could not be sent to the MCP server");
+    switch (transport.stateOf(this.#request)) {
+      case "over":
+        return { status: "refused", failure: refusal("the call", answer.error) };
+      case "written":
+        return { status: "lost", failure: { ...loss, message: `${loss.message}; ${doubt}`.slice(0, 2_000) } };
+      case "unwritten":
+        return {
+          status: "not_sent",
+          failure: answer.error instanceof NotSentError ? answer.error.failure : loss,
+        };
+    }
+  }
+
+  /** Tells the server, and gives it a moment: an answer that was on its way settles what would else be in doubt. */
+  async #abandon(stop: Stop, answer: Promise<Answer>): Promise<McpCallResult> {
+    const { transport, clock } = this.#connection;
+    // The answer is there already: it only has not come as far as the stop.
+    if (transport.stateOf(this.#request) === "over") return this.#conclude(await answer);
+    if (transport.stateOf(this.#request) === "unwritten") {
+      transport.forget(this.#request);
+      this.#giveUp.abort(cancelReason);
+      return { status: "not_sent", failure: stopped(stop, unsent(stop)) };
+    }
+    const late = new Promise<JSONRPCMessage>((resolve) => transport.redirect(this.#request, resolve));
+    this.#giveUp.abort(cancelReason);
+    const grace = clock.sleepUntil(clock.now() + graceMs, this.#over.signal);
+    const message = await Promise.race([late, grace, transport.lost]);
+    // An error says no more than that it was stopped: how far it had come, nobody knows.
+    if (typeof message === "object" && "result" in message) {
+      return { status: "returned", result: message.result };
+    }
+    return { status: "lost", failure: stopped(stop, `${sent(stop, this.#call.idleMs)}; ${doubt}`) };
+  }
+}
+
+function stopped(stop: Stop, message: string): Failure {
+  return stop === "canceled"
+    ? failure("tool_canceled", message)
+    : retryableFailure("mcp_unavailable", message);
+}
+
+function unsent(stop: Stop): string {
+  return stop === "canceled"
+    ? "The call was canceled before anything of it was sent"
+    : "The MCP server did not read its input in time; nothing of the call was sent";
+}
+
+function sent(stop: Stop, idleMs: number): string {
+  return stop === "canceled"
+    ? "The call was canceled after it had been sent"
+    : `The MCP server was silent for ${idleMs / 1_000} s after the call had been sent`;
+}

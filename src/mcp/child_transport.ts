@@ -1,0 +1,262 @@
+/** The SDK's transport over a child process: one JSON-RPC message a line on its standard input and output. */
+import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import { limits } from "../../schemas/limits.ts";
+import { givenUp } from "../effects/deadline.ts";
+import type { Child, ChildEnd } from "../processes/child.ts";
+import { LineSplitter, LineTooLongError } from "../processes/lines.ts";
+import type { Clock } from "../seams.ts";
+import { type Incoming, readMessage } from "./message.ts";
+import type { JSONRPCMessage, Transport } from "./sdk_v1.ts";
+
+/** How long the end of the process and the end of its output may lie apart, so that one story is told. Milliseconds. */
+const settleMs = 200;
+/** Answers of ours to a server that asks and does not read; what comes beyond is not answered. */
+const repliesWaitingMax = 100;
+
+/** A request that nobody has answered yet. */
+interface Asked {
+  /** False as long as certainly nothing of it was written. */
+  isWritten: boolean;
+  /** Who hears of the answer instead of the SDK, which has given the request up. */
+  late?: (message: JSONRPCMessage) => void;
+}
+
+/** A message that was not sent: nothing of it was written. */
+export class NotSentError extends Error {
+  override readonly name = "NotSentError";
+  readonly failure: Failure;
+  constructor(reason: Failure) {
+    super(reason.message);
+    this.failure = reason;
+  }
+}
+
+/** Options of {@linkcode ChildTransport}. */
+export interface ChildTransportOptions {
+  readonly child: Child;
+  readonly clock: Clock;
+  /** Told once: the first line that is no message. */
+  readonly onNoise: () => void;
+}
+
+/**
+ * Carries messages to and from a child. Lines that are no messages are counted and passed over; a message beyond the
+ * limit ends the connection. The connection is lost when the child ends, ends its output or does not read its input:
+ * once, and for good. The transport never ends the child; whoever opened it does.
+ */
+export class ChildTransport implements Transport {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: Transport["onmessage"];
+  /** The revision that was agreed on. */
+  protocolVersion = "";
+  /** Why there is no connection any more; resolves once. */
+  readonly lost: Promise<Failure>;
+  readonly #child: Child;
+  readonly #clock: Clock;
+  readonly #onNoise: () => void;
+  readonly #asked = new Map<number, Asked>();
+  readonly #lines = new LineSplitter(limits.mcpMessageBytesMax);
+  #lose: (reason: Failure) => void = () => {};
+  #loss: Failure | undefined;
+  /** The server has ended, or its output has: nothing is sent any more, but what it said is still read. */
+  #isEnding = false;
+  #sending: Promise<void> = Promise.resolve();
+  #repliesWaiting = 0;
+  #lastRequest = -1;
+  #noise = 0;
+
+  constructor({ child, clock, onNoise }: ChildTransportOptions) {
+    this.#child = child;
+    this.#clock = clock;
+    this.#onNoise = onNoise;
+    const { promise, resolve } = Promise.withResolvers<Failure>();
+    this.lost = promise;
+    this.#lose = resolve;
+  }
+
+  /** Why there is no connection any more; undefined while there is one. */
+  get loss(): Failure | undefined {
+    return this.#loss;
+  }
+
+  /** Lines that were no messages. */
+  get noise(): number {
+    return this.#noise;
+  }
+
+  /** The id of the request that was handed over last. */
+  get lastRequest(): number {
+    return this.#lastRequest;
+  }
+
+  /** What is known of a request: not a byte was written, it was, or it was answered or given up. */
+  stateOf(request: number): "unwritten" | "written" | "over" {
+    const asked = this.#asked.get(request);
+    if (asked === undefined) return "over";
+    return asked.isWritten ? "written" : "unwritten";
+  }
+
+  /** Gives a request up. One that still waits for its turn is never written. */
+  forget(request: number): void {
+    this.#asked.delete(request);
+  }
+
+  /** Lets somebody else than the SDK hear of the answer to a request. */
+  redirect(request: number, hear: (message: JSONRPCMessage) => void): void {
+    const asked = this.#asked.get(request);
+    if (asked !== undefined) asked.late = hear;
+  }
+
+  start(): Promise<void> {
+    this.#watch();
+    return Promise.resolve();
+  }
+
+  /** Sends a message behind all others. Rejects with {@linkcode NotSentError} if nothing of it was written. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    const request = "method" in message && "id" in message ? Number(message.id) : undefined;
+    if (request !== undefined) {
+      this.#lastRequest = request;
+      this.#asked.set(request, { isWritten: false });
+    }
+    if (!this.#isWanted(message)) return;
+    const bytes = new TextEncoder().encode(`${JSON.stringify(message)}\n`);
+    if (bytes.length > limits.mcpMessageBytesMax) {
+      throw new NotSentError(tooLarge("A message for the server"));
+    }
+    const isReply = !("method" in message);
+    if (isReply) this.#repliesWaiting += 1;
+    const sent = this.#sending.then(() => this.#write(bytes, request));
+    this.#sending = sent.catch(() => {}).then(() => void (isReply && (this.#repliesWaiting -= 1)));
+    await sent;
+  }
+
+  setProtocolVersion(version: string): void {
+    this.protocolVersion = version;
+  }
+
+  /** Ends the connection from our side. */
+  close(): Promise<void> {
+    this.end(failure("mcp_connection_closed", "The connection to the MCP server was closed"));
+    return Promise.resolve();
+  }
+
+  /** Ends the connection for a reason; the first one counts. */
+  end(reason: Failure): void {
+    if (this.#loss !== undefined) return;
+    this.#loss = reason;
+    this.#lose(reason);
+    this.onclose?.();
+  }
+
+  /** Nothing is said about a request that the server does not have, and no flood of questions is answered. */
+  #isWanted(message: JSONRPCMessage): boolean {
+    if (!("method" in message)) return this.#repliesWaiting < repliesWaitingMax;
+    if (message.method !== "notifications/cancelled") return true;
+    return this.stateOf(Number(message.params?.["requestId"])) === "written";
+  }
+
+  async #write(bytes: Uint8Array, request: number | undefined): Promise<void> {
+    if (this.#loss !== undefined) throw new NotSentError(this.#loss);
+    if (this.#isEnding) throw new NotSentError(lostBy("The MCP server is ending"));
+    if (request !== undefined) {
+      const asked = this.#asked.get(request);
+      if (asked === undefined) return;
+      asked.isWritten = true;
+    }
+    try {
+      await this.#child.write(bytes);
+    } catch (error) {
+      await this.#settle(this.#child.ended);
+      // If it has ended, whoever watches it knows more.
+      if (!this.#isEnding) this.end(lostBy("The MCP server does not read its input any more"));
+      throw error;
+    }
+  }
+
+  /** Reads to the end of the output, and tells how the connection was lost. Never rejects. */
+  async #watch(): Promise<void> {
+    const output = this.#read();
+    const { ended } = this.#child;
+    await Promise.race([output, ended]);
+    this.#isEnding = true;
+    // Whatever the server wrote before it ended still counts.
+    await this.#settle(Promise.all([output, ended]));
+    const end = await Promise.race([ended, undefined]);
+    this.end(lostBy(end === undefined ? "The MCP server closed its output" : describeEnd(end)));
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const chunk of this.#child.stdout) await this.#take(chunk);
+    } catch {
+      // A broken pipe is an end as well.
+    }
+  }
+
+  /** After the loss it goes on reading, so that a server that still writes is not blocked on its way to the end. */
+  async #take(chunk: Uint8Array): Promise<void> {
+    if (this.#loss !== undefined) return;
+    let lines: readonly Uint8Array[];
+    let reason: Failure | undefined;
+    try {
+      lines = this.#lines.push(chunk);
+    } catch (error) {
+      if (!(error instanceof LineTooLongError)) throw error;
+      lines = error.lines;
+      reason = tooLarge("The MCP server sent a message that");
+    }
+    for (const line of lines) {
+      const incoming = readMessage(line);
+      if (incoming === undefined) this.#noteNoise();
+      else this.#deliver(incoming);
+      // The SDK hears of a notification one step later; the answer behind it must not overtake it.
+      if (incoming?.answers === undefined) await Promise.resolve();
+      if (this.#loss !== undefined) return;
+    }
+    if (reason !== undefined) this.end(reason);
+  }
+
+  #deliver({ message, answers }: Incoming): void {
+    if (answers !== undefined) {
+      const asked = this.#asked.get(answers);
+      // Too late, twice, or to nothing that was asked.
+      if (asked === undefined) return;
+      this.#asked.delete(answers);
+      if (asked.late !== undefined) return void asked.late(message);
+    }
+    try {
+      this.onmessage?.(message);
+    } catch {
+      this.#noteNoise();
+    }
+  }
+
+  #noteNoise(): void {
+    this.#noise += 1;
+    if (this.#noise === 1) this.#onNoise();
+  }
+
+  async #settle(event: Promise<unknown>): Promise<void> {
+    const stop = new AbortController();
+    await Promise.race([event, this.#clock.sleepUntil(this.#clock.now() + settleMs, stop.signal)]);
+    stop.abort(givenUp);
+  }
+}
+
+function describeEnd({ code, signal }: ChildEnd): string {
+  return signal === null
+    ? `The MCP server ended with exit code ${code}`
+    : `The MCP server was ended by ${signal}`;
+}
+
+function lostBy(story: string): Failure {
+  return retryableFailure("mcp_connection_lost", story);
+}
+
+function tooLarge(subject: string): Failure {
+  const text =
+    `${subject} has more than ${limits.mcpMessageBytesMax} bytes, the most that one message may have`;
+  return failure("mcp_message_too_large", text);
+}

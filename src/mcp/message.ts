@@ -1,0 +1,79 @@
+/** Reads one line of a server as a JSON-RPC message: a cheap look at its shape, since a result may have megabytes. */
+import { isRecord } from "./json_bounds.ts";
+import { ErrorCode, type JSONRPCMessage, RELATED_TASK_META_KEY } from "./sdk_v1.ts";
+
+/** A message of a server. `answers` is the number of our request that it answers. */
+export interface Incoming {
+  readonly message: JSONRPCMessage;
+  readonly answers: number | undefined;
+}
+
+const decoder = new TextDecoder();
+
+/**
+ * The message that a line holds; undefined for anything else: a banner, a blank line, JSON of other kinds. Only the
+ * fields of the protocol are taken over, since the SDK refuses a message that has one more, and a request whose answer
+ * is refused waits for ever. Ids and results stay what they were.
+ */
+export function readMessage(line: Uint8Array): Incoming | undefined {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(decoder.decode(line));
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(fields) || fields["jsonrpc"] !== "2.0") return undefined;
+  return typeof fields["method"] === "string" ? readCall(fields) : readAnswer(fields);
+}
+
+type Fields = { readonly [key: string]: unknown };
+
+/** A request or a notification. What is malformed inside is for the SDK to refuse. */
+function readCall({ id, method, params }: Fields): Incoming {
+  const message = {
+    jsonrpc: "2.0",
+    method,
+    ...(params === undefined || params === null ? {} : { params }),
+    ...(id === undefined || id === null ? {} : { id }),
+  };
+  return { message: message as JSONRPCMessage, answers: undefined };
+}
+
+function readAnswer(fields: Fields): Incoming | undefined {
+  const { id, error } = fields;
+  const answers = requestNumber(id);
+  if (answers === undefined) return undefined;
+  const outcome = isRecord(error)
+    ? { error: readError(error) }
+    : "result" in fields
+    ? { result: readResult(fields["result"]) }
+    : undefined;
+  if (outcome === undefined) return undefined;
+  return { message: { jsonrpc: "2.0", id, ...outcome } as JSONRPCMessage, answers };
+}
+
+/** The number of a request of ours. Some servers give it back as text. */
+function requestNumber(id: unknown): number | undefined {
+  if (Number.isSafeInteger(id)) return Number(id);
+  return typeof id === "string" && /^(?:0|[1-9]\d{0,14})$/.test(id) ? Number(id) : undefined;
+}
+
+function readError({ code, message }: Fields): { readonly code: number; readonly message: string } {
+  return {
+    code: Number.isSafeInteger(code) ? Number(code) : ErrorCode.InternalError,
+    message: typeof message === "string" ? message : "",
+  };
+}
+
+/** The result as it is, but for a `_meta` that is none, and what is no object: that becomes one without content. */
+function readResult(result: unknown): Fields {
+  if (!isRecord(result)) return {};
+  const meta = result["_meta"];
+  if (
+    meta === undefined || (isRecord(meta) && !("progressToken" in meta) && !(RELATED_TASK_META_KEY in meta))
+  ) {
+    return result;
+  }
+  const { _meta: _, ...rest } = result;
+  return rest;
+}

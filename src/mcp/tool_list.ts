@@ -1,0 +1,172 @@
+/** Reads the tools of a server into a catalog source: each is judged alone, so that a bad one costs itself only (B83). */
+import type { CatalogSource } from "../../schemas/catalog.ts";
+import type { McpListing } from "../../schemas/effect.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import type { JsonObject } from "../../schemas/json.ts";
+import { schemaProblem } from "../../schemas/json_schema.ts";
+import { limits } from "../../schemas/limits.ts";
+import type { McpDeclaration } from "../../schemas/manifest.ts";
+import { type EffectClass, ToolDefinition, ToolName } from "../../schemas/tool.ts";
+import { head } from "../tools/visible.ts";
+import { isOffered } from "./glob.ts";
+import { asJsonObject, isRecord } from "./json_bounds.ts";
+import { oneLine, plainText } from "./plain_text.ts";
+
+const titleCharactersMax = 200;
+const originCharactersMax = 200;
+const reasonCharactersMax = 500;
+
+/** Who offers the tools, and what calls of them are bound to. */
+export interface ToolListOptions {
+  readonly declaration: McpDeclaration;
+  readonly connection: RootAddress;
+}
+
+/** The tools of a server, and those that were left out. */
+export interface ToolList {
+  readonly source: CatalogSource;
+  readonly rejectedCount: number;
+  /** The first of those that were left out. */
+  readonly rejected: McpListing["rejected"];
+}
+
+/** A tool of a server that cannot be offered. */
+class Rejection extends Error {
+  override readonly name = "Rejection";
+}
+
+/**
+ * The source that a server's list makes. A tool that the manifest's globs keep out is no rejection. Everything that
+ * matters to safety comes from the declaration; what the server says of its tools, annotations included, decides
+ * nothing (AR-10). Of two tools with one name the first counts. Takes whatever JSON there is; never throws.
+ */
+export function readTools(raw: readonly unknown[], options: ToolListOptions): ToolList {
+  const { declaration, connection } = options;
+  const tools: ToolDefinition[] = [];
+  const rejected: McpListing["rejected"] = [];
+  let rejectedCount = 0;
+  const names = new Set<string>();
+  for (const [index, one] of raw.entries()) {
+    try {
+      const tool = readTool(one, names, declaration);
+      if (tool === undefined) continue;
+      if (tools.length >= limits.toolsPerCatalogMax) {
+        throw new Rejection(`the server offers more than ${limits.toolsPerCatalogMax} tools`);
+      }
+      tools.push(tool);
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      rejectedCount += 1;
+      if (rejected.length >= limits.mcpRejectedNotedMax) continue;
+      rejected.push({ tool: shownName(one, index), reason: oneLine(error.message, reasonCharactersMax) });
+    }
+  }
+  return { source: sourceOf(declaration, connection, tools), rejectedCount, rejected };
+}
+
+function sourceOf(
+  declaration: McpDeclaration,
+  connection: RootAddress,
+  tools: ToolDefinition[],
+): CatalogSource {
+  const { server, trust, origin } = declaration;
+  return {
+    kind: "mcp",
+    provenance: { source: "mcp", origin: head(`${server}: ${origin}`, originCharactersMax), trust },
+    adapter: "mcp",
+    server,
+    binding: connection,
+    remote: declaration.manifest.transport !== "stdio",
+    tools,
+  };
+}
+
+/** One tool; undefined if the manifest does not want it. Throws {@linkcode Rejection}. */
+function readTool(
+  one: unknown,
+  names: Set<string>,
+  declaration: McpDeclaration,
+): ToolDefinition | undefined {
+  if (!isRecord(one)) throw new Rejection("it is no object");
+  const { name } = one;
+  if (typeof name !== "string") throw new Rejection("it has no name");
+  const isShort = name.length <= limits.toolNameCharactersMax;
+  if (isShort && !isOffered(declaration.manifest.tools, name)) return undefined;
+  if (!ToolName.safeParse(name).success) {
+    throw new Rejection(
+      `its name is not made of 1 to ${limits.toolNameCharactersMax} of letters, digits, _ . -`,
+    );
+  }
+  // Also if the first was left out: a call of the name would reach whichever of the two the server likes.
+  if (names.has(name)) throw new Rejection("another tool of this server has the same name");
+  names.add(name);
+  return define({ name, inputSchema: readSchema(one["inputSchema"]), ...readTexts(one) }, declaration);
+}
+
+/** What a server says of one tool, as far as it counts. */
+interface Told {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+}
+
+function readTexts(one: { readonly [key: string]: unknown }): Pick<Told, "title" | "description"> {
+  const { title } = one;
+  const description = one["description"] ?? "";
+  if (typeof description !== "string") throw new Rejection("its description is no text");
+  return {
+    title: typeof title === "string" ? oneLine(title, titleCharactersMax) : "",
+    description: plainText(description, limits.mcpDescriptionCharactersMax),
+  };
+}
+
+/** Every revision of the protocol asks for a schema whose `type` is `object`, so that nothing else is taken for one. */
+function readSchema(schema: unknown): JsonObject {
+  if (schema === undefined || schema === null) throw new Rejection("it has no inputSchema");
+  if (!isRecord(schema)) throw new Rejection("its inputSchema is no object");
+  const read = asJsonObject(schema);
+  if ("problem" in read) throw new Rejection(`its inputSchema cannot be kept: ${read.problem}`);
+  const bytes = new TextEncoder().encode(JSON.stringify(read.json)).length;
+  if (bytes > limits.mcpSchemaBytesMax) {
+    throw new Rejection(`its inputSchema has ${bytes} bytes, at most ${limits.mcpSchemaBytesMax} fit`);
+  }
+  if (read.json["type"] !== "object") throw new Rejection('its inputSchema lacks "type": "object"');
+  const problem = schemaProblem(read.json);
+  if (problem !== undefined) throw new Rejection(`its inputSchema is not supported: ${problem}`);
+  return read.json;
+}
+
+function define(told: Told, declaration: McpDeclaration): ToolDefinition {
+  const { manifest, server } = declaration;
+  const effectClass = effectClassOf(told.name, declaration);
+  const { capability } = manifest;
+  return {
+    ...told,
+    // What a server calls its version says nothing of one tool; the catalog's hash covers the whole definition.
+    version: "mcp",
+    riskLevel: manifest.risk,
+    sideEffects: effectClass !== "idempotent",
+    resources: [{ kind: "mcp", scope: server }],
+    timeoutMs: Math.max(1, Math.floor(manifest.timeout_seconds * 1_000)),
+    outputPolicy: ToolDefinition.shape.outputPolicy.parse({}),
+    effectClass,
+    ...(effectClass === "conditional" ? { mechanism: "key" as const } : {}),
+    ...(capability === undefined ? {} : { capability }),
+    approvalPolicy: manifest.approval_policy,
+    parallelSafe: manifest.supports_parallel_tool_calls,
+  };
+}
+
+/** What the host or a built-in manifest assigns; a tool may be called `constructor`, so only own entries count. */
+function effectClassOf(name: string, { effects }: McpDeclaration): EffectClass {
+  if (Object.hasOwn(effects, name)) return effects[name] ?? "non_idempotent";
+  return effects["*"] ?? "non_idempotent";
+}
+
+function shownName(one: unknown, index: number): string {
+  const name = isRecord(one) ? one["name"] : undefined;
+  return typeof name === "string" && name !== ""
+    ? oneLine(name, limits.toolNameCharactersMax)
+    : `(tool ${index + 1})`;
+}
