@@ -27,7 +27,21 @@ function createCli(): Cli {
       terminal.err.line(`troupe: ${level}: ${event}${detail === undefined ? "" : ` ${jsonLine(detail)}`}`);
     },
   });
-  return { terminal, seams, env, cwd: Deno.cwd(), onInterrupt };
+  return { terminal, seams, env, cwd: Deno.cwd(), self: ownProgram(env), onInterrupt };
+}
+
+/** A binary is started as it is; the source by the Deno that runs it, with the same packages. */
+function ownProgram(env: Cli["env"]): Cli["self"] {
+  const command = Deno.execPath();
+  if (Deno.build.standalone) return { command, args: [], env: {} };
+  const folder = import.meta.dirname ?? Deno.cwd();
+  // Without these it would look for the packages in another place, and fetch them all again.
+  const ofCache = ["DENO_DIR", "XDG_CACHE_HOME"].map((name) => [name, env(name) ?? ""] as const);
+  return {
+    command,
+    args: ["run", "--quiet", "--allow-all", "--config", `${folder}/deno.json`, `${folder}/main.ts`],
+    env: Object.fromEntries(ofCache.filter(([, value]) => value !== "")),
+  };
 }
 
 function onInterrupt(listener: (kind: Interrupt) => void): () => void {

@@ -1,5 +1,5 @@
 /** Asks a person at the terminal, or answers as the command line ordered. */
-import { type Decision, offeredDecisions } from "../../schemas/question.ts";
+import { type Decision, offeredDecisions, type QuestionKind } from "../../schemas/question.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import type { ActingHost } from "../host/host.ts";
@@ -63,7 +63,7 @@ export function createAsker(options: AskerOptions): Asker {
       if (standing === "wait") {
         return cli.terminal.err.line(`A question waits: troupe answer ${question.id} allow|deny`);
       }
-      if (question.subject.kind !== "approval") return options.onUnanswerable(question);
+      if (question.subject.kind === "uncertain") return options.onUnanswerable(question);
       give(options, question, standing, `--answer ${standing}`);
     },
     closed: () => {},
@@ -144,7 +144,7 @@ class TerminalAsker implements Asker {
       const shownAt = seams.clock.now();
       const line = await terminal.readLine(signal);
       if (line === undefined) {
-        return signal.aborted || question.subject.kind !== "approval" ? undefined : "deny";
+        return signal.aborted || question.subject.kind === "uncertain" ? undefined : "deny";
       }
       const given = line.trim().toLowerCase();
       const decision = offered.find((one) => keys[one] === given || one === given);
@@ -154,18 +154,31 @@ class TerminalAsker implements Asker {
   }
 }
 
+/** What a person is asked, by kind. */
+const asked: { readonly [K in QuestionKind]: string } = {
+  approval: "May this be called?",
+  uncertain: "This call may have happened. What is true?",
+  connect: "May this server be started?",
+};
+
 /** The question as a card. Everything in it was bounded and masked before; what acts on a terminal is made visible. */
 export function describeQuestion({ id, subject }: OpenQuestion): readonly string[] {
   const { kind, tool, title, risk, reason, preview, rule } = subject;
-  const what = kind === "approval" ? "May this be called?" : "This call may have happened. What is true?";
-  return [
-    "",
-    `  ${what}`,
-    `  tool       ${visible(tool)} (${visible(title)})`,
-    `  risk       ${visible(risk)}`,
-    `  because    ${visible(reason)}`,
-    `  arguments  ${visible(preview)}`,
-    ...(kind === "approval" ? [`  always     would allow: ${visible(rule)}`] : []),
-    `  question   ${visible(id)}`,
+  const rows: readonly (readonly [name: string, value: string])[] = [
+    ["tool", `${tool} (${title})`],
+    ["risk", risk],
+    ["because", reason],
+    ...(kind === "connect" ? connectRows(preview) : [["arguments", preview] as const]),
+    ...(kind === "approval" ? [["always", `would allow: ${rule}`] as const] : []),
+    ["question", id],
   ];
+  return ["", `  ${asked[kind]}`, ...rows.map(([name, value]) => `  ${name.padEnd(9)}  ${visible(value)}`)];
+}
+
+/** The preview of a server's start is lines of `name: value`. */
+function connectRows(preview: string): readonly (readonly [name: string, value: string])[] {
+  return preview.split("\n").filter((line) => line !== "").map((line) => {
+    const [name = "", ...rest] = line.split(": ");
+    return [name, rest.join(": ")];
+  });
 }

@@ -1,4 +1,5 @@
 /** What every command is given: its arguments, and all of the process that it may use. */
+import type { OwnProgram } from "../mcp/connections.ts";
 import type { Seams } from "../seams.ts";
 import type { ExitCode } from "./exit.ts";
 import type { OptionSpecs, OptionValues } from "./options.ts";
@@ -14,6 +15,8 @@ export interface Cli {
   /** A variable of the environment; undefined if it is absent or empty. */
   readonly env: (name: string) => string | undefined;
   readonly cwd: string;
+  /** How this program is started once more. */
+  readonly self: OwnProgram;
   /** Hears of Ctrl-C from now on, instead of dying of it. Returns how to stop. */
   readonly onInterrupt: (listener: (kind: Interrupt) => void) => () => void;
 }

@@ -14,6 +14,7 @@ export interface CommandRow {
 
 /** All commands, in the order in which `troupe --help` shows them. */
 export const commands: { readonly [name: string]: CommandRow } = {
+  init: { summary: "make the folder of a new agent", load: () => import("./init.ts") },
   run: { summary: "run one turn of an agent", load: () => import("./run.ts") },
   demo: { summary: "play a scripted agent and replay what it did", load: () => import("./demo.ts") },
   sessions: { summary: "list sessions", load: () => import("./sessions.ts") },
@@ -24,6 +25,11 @@ export const commands: { readonly [name: string]: CommandRow } = {
   answer: { summary: "answer a question", load: () => import("./answer.ts") },
   cancel: { summary: "cancel the turn of a session", load: () => import("./cancel.ts") },
   catalog: { summary: "show the tools that an agent gets", load: () => import("./catalog.ts") },
+  trust: {
+    summary: "show and change which MCP servers start without a question",
+    load: () => import("./trust.ts"),
+  },
+  "mcp-server": { summary: "offer a folder's files to MCP clients", load: () => import("./mcp_server.ts") },
   schema: { summary: "print JSON Schemas of files and messages", load: () => import("./schema.ts") },
   doctor: { summary: "check a store, and salvage what is sound", load: () => import("./doctor.ts") },
   version: { summary: "print the version", load: () => import("./version.ts") },
@@ -89,7 +95,8 @@ function checkArgs(name: string, command: Command, args: readonly string[]): voi
   }
   const extra = args[command.args.length];
   if (extra === undefined) return;
-  const hint = command.args.includes("PROMPT") ? "put the prompt in quotes" : `see troupe ${name} --help`;
+  const takesPrompt = command.args.some((arg) => /PROMPT/.test(arg));
+  const hint = takesPrompt ? "put the prompt in quotes" : `see troupe ${name} --help`;
   throw new UsageError(
     "argument_unexpected",
     `troupe ${name} has no use for ${JSON.stringify(extra)}: ${hint}`,

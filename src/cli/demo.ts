@@ -5,8 +5,8 @@ import { projectFolder } from "../host/embedded.ts";
 import { type Call, type Cli, defineCommand, storeOption } from "./cli.ts";
 import { exitCodes } from "./exit.ts";
 import { playTurn } from "./play_turn.ts";
-import { replayRecords } from "./replay.ts";
-import { diverged, printReplay } from "./replay_text.ts";
+import { refuseDivergence, replaySession } from "./replay.ts";
+import { printReplays } from "./replay_text.ts";
 import { begin, notCompleted } from "./run.ts";
 import { withSeat } from "./seat.ts";
 import { createTranscript } from "./transcript.ts";
@@ -25,7 +25,8 @@ export const command = defineCommand({
   args: [],
   about: [
     "Runs one turn of an agent that comes with troupe over troupe's own source, with a script in place of a model:",
-    "no key, no network. Then replays the session that was just recorded, and prints the comparison.",
+    "no key, no network. It uses two built-in tools and an MCP server, a process of its own. Then replays what was",
+    "just recorded, without model, tools and server, and prints the comparison.",
   ],
   options,
   examples: ["troupe demo", "troupe demo --store ./demo.db"],
@@ -62,9 +63,9 @@ async function play(cli: Cli, location: string): Promise<0> {
     });
     if (report.outcome !== "completed") throw notCompleted(report);
     out.line("");
-    const replayed = await replayRecords(cli, seat.host, { address: session, anyCode: false, strict: true });
-    printReplay(cli.terminal, replayed);
-    if (replayed.report.divergence !== undefined) throw diverged(replayed.report.divergence);
+    const replays = await replaySession(cli, seat.host, { address: session, anyCode: false, strict: true });
+    printReplays(cli.terminal, replays);
+    refuseDivergence(replays);
     return exitCodes.ok;
   });
 }

@@ -13,8 +13,10 @@ export function entryText(entry: Entry): string {
 
 function textOf({ kind, type, body }: Entry): string | undefined {
   switch (kind) {
-    case "created":
-      return `agent ${peekText(body, "input", "agent", "name") || "-"}`;
+    case "created": {
+      const server = peekText(body, "input", "declaration", "server");
+      return server === "" ? `agent ${peekText(body, "input", "agent", "name") || "-"}` : `server ${server}`;
+    }
     case "input":
       return inputText(type, body);
     case "intent":
@@ -37,17 +39,37 @@ function inputText(type: string, body: unknown): string | undefined {
   const text = peekText(message, "text") || peekText(message, "reason");
   if (text !== "") return JSON.stringify(text);
   if (type === "catalog.issued") {
-    return `epoch ${peekText(message, "catalog", "epoch")} ${
+    const epoch = `epoch ${peekText(message, "catalog", "epoch")} ${
       peekText(message, "catalog", "hash").slice(0, 19)
     }`;
+    return [epoch, ...peekList(message, "servers").map(serverText)].join(", ");
   }
+  if (type === "connection.offered") return serverText(peek(message, "report"));
+  if (type === "session.servers") {
+    return serverNames(peekList(message, "servers").map((one) => peek(one, "declaration")));
+  }
+  if (type === "catalog.renew") return serverNames(peekList(message, "servers"));
   return peekText(message, "failure", "message") || undefined;
+}
+
+function serverNames(servers: readonly unknown[]): string {
+  return servers.length === 0 ? "no servers" : servers.map((server) => peekText(server, "server")).join(", ");
+}
+
+/** What became of a server: its tools, or why there are none. */
+function serverText(report: unknown): string {
+  const code = peekText(report, "failure", "code");
+  const what = code === ""
+    ? `${peekText(report, "tools")} tools`
+    : `${code}: ${peekText(report, "failure", "message")}`;
+  return `${peekText(report, "server")} ${what}`;
 }
 
 function intentText(type: string, args: unknown): string | undefined {
   switch (type) {
     case "tool.call":
     case "tool.verify":
+    case "mcp.call":
       return `${peekText(args, "entry", "name")} ${
         previewArguments(peekObject(args, "arguments") as JsonObject)
       }`;
@@ -57,6 +79,12 @@ function intentText(type: string, args: unknown): string | undefined {
       return `${peekText(args, "subject", "tool")}: ${peekText(args, "subject", "reason")}`;
     case "timer.set":
       return peekText(args, "label");
+    case "mcp.connect":
+    case "mcp.list":
+      return `${peekText(args, "declaration", "server")} start ${peekText(args, "launch")}`;
+    case "mcp.watch":
+    case "mcp.close":
+      return `start ${peekText(args, "launch")}`;
     case "catalog.seal":
       return `${peekList(args, "catalog", "entries").length} tools`;
     default:
@@ -70,7 +98,16 @@ function outcomeText(type: string, body: unknown): string {
   if (failure !== undefined) return `${status} ${peekText(failure, "code")}: ${peekText(failure, "message")}`;
   const value = peek(body, "value");
   switch (type) {
+    case "mcp.connect":
+      return `${status} ${peekText(value, "server", "name")} ${
+        peekText(value, "server", "version")
+      }, revision ${peekText(value, "protocolVersion")}`;
+    case "mcp.list":
+      return `${status} ${peekText(value, "tools")} tools, ${peekText(value, "rejectedCount")} left out`;
+    case "mcp.close":
+      return `${status} ${endText(value)}`;
     case "tool.call":
+    case "mcp.call":
       return `${peek(value, "isError") === true ? "error" : status} ${peekText(value, "operator")}`;
     case "model.generate": {
       const calls = peekList(value, "calls").map((call) => peekText(call, "name"));
@@ -83,6 +120,12 @@ function outcomeText(type: string, body: unknown): string {
     default:
       return status;
   }
+}
+
+function endText(value: unknown): string {
+  const [code, signal] = [peekText(value, "code"), peekText(value, "signal")];
+  if (signal !== "") return `ended by ${signal}`;
+  return code === "" ? "had ended before" : `exit code ${code}`;
 }
 
 function planText(body: unknown): string {

@@ -91,6 +91,10 @@ const ofOtherCodes: { readonly [code: string]: ExitCode } = {
   export_altered: exitCodes.damaged,
   export_truncated: exitCodes.damaged,
   export_from_newer_version: exitCodes.newer,
+  trust_unreadable: exitCodes.damaged,
+  trust_unsafe: exitCodes.usage,
+  trust_unwritable: exitCodes.usage,
+  trust_full: exitCodes.usage,
 };
 
 /** An error as a person and a script are told of it. */

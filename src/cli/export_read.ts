@@ -1,8 +1,7 @@
 /** Reads an export, and believes none of it: every line is bounded, sealed and parsed. It grants nothing (B130). */
-import { ResolvedCatalog } from "../../schemas/catalog.ts";
 import type { Entry } from "../../schemas/entry.ts";
-import { internCatalog } from "../../actors/library.ts";
 import { BorderError, LineSplitter, readJson } from "../border.ts";
+import { shelve } from "../effects/shelved.ts";
 import type { Seams } from "../seams.ts";
 import {
   ExportBlob,
@@ -55,13 +54,12 @@ export async function readExport(
   return reader.finish();
 }
 
-/** Puts the export's catalogs where machines look them up. Their digests were checked; replay needs nothing else. */
-export function createCatalogLoader({ blobs }: ReadExport): (hash: string) => Promise<void> {
+/** Puts the export's catalogs and offers where machines look them up. Their digests were checked; replay needs nothing else. */
+export function createShelvedLoader({ blobs }: ReadExport): (hash: string) => Promise<void> {
   return (hash) => {
     const bytes = blobs.get(hash);
     if (bytes === undefined) return Promise.resolve();
-    const parsed = ResolvedCatalog.safeParse(readJson(new TextDecoder().decode(bytes), exportLineBounds));
-    if (parsed.success) internCatalog(hash, parsed.data);
+    shelve(hash, readJson(new TextDecoder().decode(bytes), exportLineBounds));
     return Promise.resolve();
   };
 }

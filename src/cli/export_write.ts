@@ -1,7 +1,7 @@
 /** Writes a session to an export: line by line, so that a long one never stands in memory. */
 import type { CheckpointBody, CreatedBody, Entry, RootRecord } from "../../schemas/entry.ts";
 import type { Records } from "../host/host.ts";
-import { catalogHashIn } from "../journal/named_blobs.ts";
+import { shelvedHashIn } from "../journal/named_blobs.ts";
 import type { Seams } from "../seams.ts";
 import {
   type ExportBlob,
@@ -68,7 +68,7 @@ interface NamedCatalogs {
 }
 
 function noteCatalogs({ needed, possible }: NamedCatalogs, entry: Entry): void {
-  const hash = catalogHashIn(entry);
+  const hash = shelvedHashIn(entry);
   if (hash !== undefined) needed.add(hash);
   if (entry.kind !== "checkpoint") return;
   const { state } = entry.body as unknown as CheckpointBody;

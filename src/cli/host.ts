@@ -40,7 +40,7 @@ export async function openReading(cli: Cli, location: string): Promise<Host> {
 export async function openActing(cli: Cli, options: ActingOptions): Promise<ActingHost> {
   return await open(cli, options.location, async () => {
     const { openOwner } = await import("../host/open_host.ts");
-    return await openOwner({ ...options, seams: cli.seams });
+    return await openOwner({ ...options, seams: cli.seams, env: cli.env, self: cli.self });
   });
 }
 

@@ -58,14 +58,16 @@ async function playHere(cli: Cli, host: ActingHost, turn: Playing): Promise<Turn
   const { session, text, key, heard, standing, view } = turn;
   const cancel = (reason: string) =>
     host.cancel(session, reason).catch((error) => view.note(reportError(error).message));
+  const answers = standing !== undefined || cli.terminal.canAsk;
+  function giveUp(): void {
+    view.note("Nobody here can say whether that call happened: the turn is canceled");
+    cancel("A question about an uncertain call could not be answered");
+  }
   const asker = createAsker({
     cli,
     host,
     standing,
-    onUnanswerable: () => {
-      view.note("Nobody here can say whether that call happened: the turn is canceled");
-      cancel("A question about an uncertain call could not be answered");
-    },
+    onUnanswerable: giveUp,
   });
   const left = Promise.withResolvers<never>();
   left.promise.catch(() => {});
@@ -77,19 +79,27 @@ async function playHere(cli: Cli, host: ActingHost, turn: Playing): Promise<Turn
     cancel("Ctrl-C at the terminal");
   });
   const gone = new AbortController();
+  /** Questions of the session's connections: answered, whoever did it, once the catalog has come. */
+  const ofConnections = new Set<string>();
   const hear = (event: HostEvent) => {
     cli.terminal.status(undefined); // It may be over: the next look says.
-    if (event.type === "question") asker.take(event.question);
+    if (event.type === "question") {
+      asker.take(event.question);
+      if (event.question.root !== session) ofConnections.add(event.question.id);
+    }
     if (event.type === "entries") {
       for (const { seq, kind, type, body } of event.entries) {
         heard.seq = seq;
+        if (!answers && kind === "intent" && isUncertain(type, body)) giveUp();
         if (kind === "outcome" && type === "question.ask") asker.closed(`${session}#${peekText(body, "id")}`);
+        if (kind !== "input" || !type.startsWith("catalog.")) continue;
+        for (const id of ofConnections) asker.closed(id);
+        ofConnections.clear();
       }
     }
     view.hear(event);
   };
   showStatus(cli, view, gone.signal);
-  const answers = standing !== undefined || cli.terminal.canAsk;
   const order = { session, text, key, fromSeq: heard.seq + 1, answers, gone: gone.signal };
   try {
     return await Promise.race([host.prompt(order, hear), left.promise]);
@@ -99,6 +109,11 @@ async function playHere(cli: Cli, host: ActingHost, turn: Playing): Promise<Turn
     asker.stop();
     stopListening();
   }
+}
+
+/** True for a question about a call that may have happened. */
+function isUncertain(type: string, body: unknown): boolean {
+  return type === "question.ask" && peekText(body, "args", "subject", "kind") === "uncertain";
 }
 
 /** Progress: what takes more than a second is shown in the last line of a terminal. */

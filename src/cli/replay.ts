@@ -1,20 +1,20 @@
 /** `troupe replay`. */
 import type { Entry } from "../../schemas/entry.ts";
-import type { RootAddress } from "../../schemas/ids.ts";
-import { catalogOf, internCatalog } from "../../actors/library.ts";
-import { ResolvedCatalog } from "../../schemas/catalog.ts";
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
+import { isInterned } from "../../actors/library.ts";
 import { readJson } from "../border.ts";
+import { shelve } from "../effects/shelved.ts";
 import type { Records } from "../host/host.ts";
 import { replay, type ReplayReport } from "../kernel/replay.ts";
 import { machineCode } from "../machine_code.ts";
 import { type Call, type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
 import { exportLineBounds } from "./export_format.ts";
-import { createCatalogLoader, readExport } from "./export_read.ts";
+import { createShelvedLoader, readExport } from "./export_read.ts";
 import { locateStore, openReading } from "./host.ts";
 import { jsonLine } from "./json_line.ts";
 import { withProgress } from "./progress.ts";
-import { diverged, printReplay } from "./replay_text.ts";
+import { diverged, printReplays } from "./replay_text.ts";
 import { findSession } from "./session_name.ts";
 
 const options = {
@@ -37,6 +37,7 @@ export const command = defineCommand({
     "Feeds the journal of a session to its machines again: no model, no tool, no network, nothing is written.",
     "Compares every intent that the machines ask for with the recorded one, and the state where its hash was",
     "recorded. A divergence names address, entry, what was expected and what came; exit code 1.",
+    "A session is replayed with its catalog and its connections; no server is started.",
     "FILE is what troupe export wrote (anything with a dot or a slash); it needs no store. SESSION is an id, an",
     "unambiguous part of one, an address such as catalog/ses_…, or last.",
   ],
@@ -48,28 +49,29 @@ export const command = defineCommand({
 async function run({ cli, options: given, args }: Call<typeof options>): Promise<0> {
   const name = args[0] ?? "";
   const modes = { anyCode: given["any-code"], strict: given.strict };
-  const timed = isFile(name)
-    ? await replayFile(cli, name, modes)
+  const replays = isFile(name)
+    ? [await replayFile(cli, name, modes)]
     : await replayStored(cli, name, { ...modes, store: given.store });
-  const { out } = cli.terminal;
-  if (given.json) {
-    out.line(
-      jsonLine({
-        ...timed.report,
-        divergence: timed.report.divergence ?? null,
-        durationMs: timed.durationMs,
-      }),
-    );
-  } else printReplay(cli.terminal, timed);
-  const { divergence } = timed.report;
-  if (divergence !== undefined) throw diverged(divergence);
+  if (given.json) { for (const replayed of replays) cli.terminal.out.line(replayLine(replayed)); }
+  else printReplays(cli.terminal, replays);
+  refuseDivergence(replays);
   return exitCodes.ok;
+}
+
+function replayLine({ report, durationMs }: TimedReplay): string {
+  return jsonLine({ ...report, divergence: report.divergence ?? null, durationMs });
+}
+
+/** Throws the first divergence, if there is one. */
+export function refuseDivergence(replays: readonly TimedReplay[]): void {
+  const divergence = replays.find(({ report }) => report.divergence !== undefined)?.report.divergence;
+  if (divergence !== undefined) throw diverged(divergence);
 }
 
 /** Ids and addresses of sessions have no dot, and only addresses have a slash. */
 function isFile(name: string): boolean {
   if (name.includes(".") || name.startsWith("/")) return true;
-  return name.includes("/") && !/^(session|catalog|supervisor)\//.test(name);
+  return name.includes("/") && !/^(session|catalog|connection|supervisor)\//.test(name);
 }
 
 /** What a replay is told besides the entries. */
@@ -88,14 +90,29 @@ async function replayStored(
   cli: Cli,
   name: string,
   { store, ...modes }: ReplayModes & { readonly store: string | undefined },
-): Promise<TimedReplay> {
+): Promise<readonly TimedReplay[]> {
   const host = await openReading(cli, await locateStore(cli, store));
   try {
     const { address } = await findSession(host, name);
-    return await replayRecords(cli, host, { address, ...modes });
+    return await replaySession(cli, host, { address, ...modes });
   } finally {
     await host.close();
   }
+}
+
+/** Replays a session and the roots that serve it, its catalog and its connections; of another root, that root alone. */
+export async function replaySession(
+  cli: Cli,
+  records: Records,
+  { address, ...modes }: ReplayModes & { readonly address: RootAddress },
+): Promise<readonly TimedReplay[]> {
+  const roots = (await records.listRoots()).map((root) => root.address)
+    .filter((root) => root !== address && sessionOf(root) === address);
+  const replays: TimedReplay[] = [];
+  for (const root of [address, ...roots]) {
+    replays.push(await replayRecords(cli, records, { address: root, ...modes }));
+  }
+  return replays;
 }
 
 /** Replays one root of a store. */
@@ -104,13 +121,12 @@ export async function replayRecords(
   records: Pick<Records, "readPages" | "readBlob">,
   { address, ...modes }: ReplayModes & { readonly address: RootAddress },
 ): Promise<TimedReplay> {
-  const loadCatalog = async (hash: string) => {
-    if (catalogOf(hash) !== undefined) return;
+  const loadShelved = async (hash: string) => {
+    if (isInterned(hash)) return;
     const bytes = await records.readBlob(hash);
-    const parsed = ResolvedCatalog.safeParse(readJson(new TextDecoder().decode(bytes), exportLineBounds));
-    if (parsed.success) internCatalog(hash, parsed.data);
+    shelve(hash, readJson(new TextDecoder().decode(bytes), exportLineBounds));
   };
-  return await timed(cli, { address, pages: records.readPages(address), loadCatalog, ...modes });
+  return await timed(cli, { address, pages: records.readPages(address), loadShelved, ...modes });
 }
 
 async function replayFile(cli: Cli, name: string, modes: ReplayModes): Promise<TimedReplay> {
@@ -126,7 +142,7 @@ async function replayFile(cli: Cli, name: string, modes: ReplayModes): Promise<T
   return await timed(cli, {
     address: read.header.address,
     pages: pages(),
-    loadCatalog: createCatalogLoader(read),
+    loadShelved: createShelvedLoader(read),
     ...modes,
   });
 }
@@ -134,7 +150,7 @@ async function replayFile(cli: Cli, name: string, modes: ReplayModes): Promise<T
 type Source = ReplayModes & {
   readonly address: RootAddress;
   readonly pages: AsyncIterable<readonly Entry[]>;
-  readonly loadCatalog: (hash: string) => Promise<void>;
+  readonly loadShelved: (hash: string) => Promise<void>;
 };
 
 async function timed(cli: Cli, source: Source): Promise<TimedReplay> {

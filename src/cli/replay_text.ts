@@ -11,8 +11,19 @@ import type { Terminal } from "./terminal.ts";
 /** Longest value of a divergence in the one-line error, in characters. */
 const shortCharactersMax = 300;
 
-/** Prints what was compared, and the divergence if there is one. */
-export function printReplay({ out }: Terminal, { report, durationMs }: TimedReplay): void {
+/** Prints what was compared: of the first replay in full, of those that go with it in one line each. */
+export function printReplays(terminal: Terminal, replays: readonly TimedReplay[]): void {
+  const [first, ...others] = replays;
+  if (first !== undefined) printReplay(terminal, first);
+  const { out } = terminal;
+  for (const { report: { address, entries, intents, divergence } } of others) {
+    const compared = `${address}: ${number(entries)} entries, ${number(intents)} intents compared`;
+    if (divergence === undefined) out.line(`${compared}, ${out.style.green("no divergence")}`);
+    else out.line(`${compared}, ${out.style.red(`diverged at entry ${divergence.seq}: ${divergence.what}`)}`);
+  }
+}
+
+function printReplay({ out }: Terminal, { report, durationMs }: TimedReplay): void {
   const { address, entries, cranks, intents, states, restored, skipped, divergence } = report;
   const perSecond = Math.round(entries / Math.max(durationMs, 1) * 1_000);
   out.line(`replayed ${address}`);

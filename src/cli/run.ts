@@ -4,11 +4,11 @@ import { limits } from "../../schemas/limits.ts";
 import type { LoadedAgent } from "../host/agent_folder.ts";
 import { isAbsolute, readHostSettings, storeLocation, workspaceFolder } from "../host/home.ts";
 import type { ActingHost } from "../host/host.ts";
-import type { SessionHome } from "../host/session_home.ts";
+import { readHome, type SessionHome } from "../host/session_home.ts";
 import type { TurnReport } from "../runtime.ts";
 import { type Call, type Cli, defineCommand, storeOption } from "./cli.ts";
 import { CheckFailedError, exitCodes, UsageError } from "./exit.ts";
-import { peekText } from "./peek.ts";
+import { peekList, peekText } from "./peek.ts";
 import { playTurn } from "./play_turn.ts";
 import { withSeat } from "./seat.ts";
 import { findSession } from "./session_name.ts";
@@ -32,19 +32,24 @@ const options = {
   json: { kind: "flag", help: "print one JSON line for each durable entry, and nothing else" },
 } as const;
 
+/** What runs if nobody says what. */
+const defaultAgent = "demo";
+const defaultPrompt = "Look around in this folder, and tell me what you found.";
+
 /** Runs one turn of an agent. */
 export const command = defineCommand({
-  args: ["AGENT", "PROMPT"],
+  args: ["[AGENT]", "[PROMPT]"],
   about: [
     "Runs one turn and shows it as it happens. AGENT is a folder with agent.yaml, such a file, or the name of an",
-    "agent that comes with troupe: demo. With --session, AGENT must be the agent of that session.",
+    "agent that comes with troupe: demo, which is also meant if no agent is named. With --session, AGENT must be",
+    "the agent of that session; the MCP servers that it declares now hold for the turn.",
     "Questions are asked at the terminal; without one, and without --answer, they are denials.",
     "Ctrl-C cancels the turn, a second one leaves. Exit code 1 if the turn did not complete.",
     "If another process runs the store, that process does the work, and its configuration counts.",
   ],
   options,
   examples: [
-    'troupe run demo "Look around"',
+    'troupe run "Look around"',
     'troupe run ./my-agent "Explain src/main.ts" --workspace .',
     'troupe run ./my-agent "Go on" --session last --answer deny',
     'troupe run ./my-agent "Look around" --json > entries.jsonl',
@@ -53,10 +58,15 @@ export const command = defineCommand({
 });
 
 async function run({ cli, options: given, args }: Call<typeof options>): Promise<0> {
-  const [name = "", text = ""] = args;
-  checkPrompt(text);
   const settings = await readHostSettings(cli.env);
-  const { loadAgent } = await import("../host/agent_folder.ts");
+  const { isAgent, loadAgent } = await import("../host/agent_folder.ts");
+  const [name, text] = args.length > 1
+    ? [args[0] ?? "", args[1] ?? ""]
+    : [defaultAgent, args[0] ?? defaultPrompt];
+  if (args.length === 1 && await isAgent(text, cli.cwd)) {
+    throw new UsageError("argument_missing", `troupe run ${text} needs PROMPT: say what the agent shall do`);
+  }
+  checkPrompt(text);
   const agent = await loadAgent(name, { cwd: cli.cwd, digest: cli.seams.digest });
   const home = given.session === undefined ? await homeOf(agent, { cli, given, settings }) : undefined;
   if (home === undefined) refuseWithSession(given);
@@ -130,8 +140,8 @@ function refuseWithSession(given: Call<typeof options>["options"]): void {
 
 /** Begins a session of an agent. */
 export function begin(host: ActingHost, agent: LoadedAgent, home: SessionHome): Promise<RootAddress> {
-  const { definition, coreRevision } = agent;
-  return host.createSession({ agent: definition, coreRevision, home, title: definition.name });
+  const { definition, coreRevision, servers } = agent;
+  return host.createSession({ agent: definition, coreRevision, home, title: definition.name, servers });
 }
 
 async function resume(
@@ -143,15 +153,25 @@ async function resume(
   if (kind !== "session") {
     throw new UsageError("root_not_found", `"${address}" is no session: see troupe sessions`);
   }
-  for await (const [first] of host.readPages(address)) {
-    const recorded = peekText(first?.body, "input", "agent", "name");
-    if (recorded === agent.definition.name) break;
+  const created = await firstEntry(host, address);
+  const recorded = peekText(created, "input", "agent", "name");
+  if (recorded !== agent.definition.name) {
     throw new UsageError(
       "agent_differs",
       `The session "${address}" is of the agent "${recorded}": name that one`,
     );
   }
+  const home = readHome(peekText(created, "input", "home"));
+  const hadServers = peekList(created, "input", "servers").length > 0;
+  if (home !== undefined && (hadServers || agent.servers.length > 0)) {
+    await host.declareServers(address, home, agent.servers);
+  }
   return { session: address, fromSeq: (await host.readHead(address)).seq + 1 };
+}
+
+async function firstEntry(host: ActingHost, address: RootAddress): Promise<unknown> {
+  for await (const [first] of host.readPages(address)) return first?.body;
+  return undefined;
 }
 
 function sayWhere(

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../schemas/json.ts";
 import { previewArguments } from "../../actors/preview.ts";
 import type { HostEvent } from "../host/host.ts";
 import type { TurnReport } from "../runtime.ts";
+import { isCall } from "../journal/named_blobs.ts";
 import { visible } from "../tools/visible.ts";
 import { jsonLine } from "./json_line.ts";
 import { peek, peekList, peekObject, peekText } from "./peek.ts";
@@ -24,6 +25,8 @@ export interface TurnView {
 const argumentsCharactersMax = 60;
 const restCharactersMax = 160;
 const statusAfterMs = 1_000;
+/** Stands among the running intents for the wait for servers. */
+const renewal = "renewal";
 
 /** Prints one JSON line for each durable entry, and nothing else. */
 export function createJsonView(terminal: Terminal): TurnView {
@@ -65,6 +68,8 @@ class Transcript implements TurnView {
   /** Half of a character that came at the end of a delta. */
   #half = "";
   #plan: Plan = { stages: [], shown: 0 };
+  /** Calls of the plan that reached a tool: they have cards. */
+  readonly #reached = new Set<string>();
   #startedAt: number | undefined;
   #endedAt = 0;
   #calls = 0;
@@ -114,13 +119,45 @@ class Transcript implements TurnView {
     const { kind, type, body } = entry;
     if (kind === "input" && type === "session.prompt") this.#startedAt ??= entry.at;
     if (kind === "note" && type === "turn.planned") this.#noteStages(entry);
+    if (kind === "message" && type === "catalog.renew") this.#connect(entry);
+    if (kind === "input" && type.startsWith("catalog.")) this.#connected(entry);
     if (kind === "intent") this.#ask(entry);
     if (kind !== "outcome") return;
     const asked = this.#running.get(peekText(body, "id"));
     this.#running.delete(peekText(body, "id"));
     if (type === "model.generate") this.#answer(entry);
-    if (type === "tool.call" && asked !== undefined) this.#card(asked, entry);
+    if (isCall(type) && asked !== undefined) this.#card(asked, entry);
     if (type === "question.ask" && asked !== undefined) this.#decided(asked, entry);
+  }
+
+  /** Servers are started before the first turn, and after they failed: that may take its time. */
+  #connect(entry: Entry): void {
+    const names = peekList(entry.body, "message", "servers").map((server) => peekText(server, "server"));
+    if (names.length > 0) this.#running.set(renewal, { entry, label: `connecting to ${names.join(", ")}` });
+  }
+
+  #connected({ at, body }: Entry): void {
+    const asked = this.#running.get(renewal);
+    if (asked === undefined || peek(body, "message", "renewal") === 0) return;
+    this.#running.delete(renewal);
+    const { out } = this.#terminal;
+    const took = durationText(at - asked.entry.at);
+    for (const report of peekList(body, "message", "servers")) {
+      const name = visible(peekText(report, "server"));
+      const tools = counted(Number(peekText(report, "tools")), "tool");
+      const rejected = Number(peekText(report, "rejected"));
+      const left = rejected === 0 ? "" : `, ${rejected} left out`;
+      const why = peekText(report, "failure", "message");
+      if (why === "") {
+        out.line(
+          `  ${out.style.green("✓")} ${out.style.bold(name)}  ${out.style.dim(`${took}  ${tools}${left}`)}`,
+        );
+      } else {out.line(
+          `  ${out.style.red("✗")} ${out.style.bold(name)}  ${
+            visible(`${peekText(report, "failure", "code")}: ${why}`)
+          }`,
+        );}
+    }
   }
 
   #noteStages({ body }: Entry): void {
@@ -128,6 +165,7 @@ class Transcript implements TurnView {
       peekList(stage, "members").map((member) => peekText(member, "ordinal"))
     );
     this.#plan = { stages, shown: 0 };
+    this.#reached.clear();
   }
 
   #ask(entry: Entry): void {
@@ -141,9 +179,11 @@ class Transcript implements TurnView {
       this.#early.clear(); // Of older attempts nobody will hear again.
       if (early !== undefined) this.#stream(id, early);
     }
-    if (type === "tool.call") {
-      this.#calls += 1;
-      this.#showStage(peekText(args, "invocation"));
+    if (isCall(type)) {
+      const invocation = peekText(args, "invocation");
+      if (!this.#reached.has(invocation)) this.#calls += 1; // Another attempt is no other call.
+      this.#reached.add(invocation);
+      this.#showStage(invocation);
       this.#running.set(id, { entry, label: peekText(args, "entry", "name") });
     }
     if (type === "question.ask") this.#running.set(id, { entry, label: "waiting for an answer" });
@@ -153,8 +193,10 @@ class Transcript implements TurnView {
   /** Calls that never reached a tool have no outcome of their own: the model is told why, and so is the person. */
   #showRefusals(append: readonly unknown[]): void {
     const { out } = this.#terminal;
-    for (const item of append) {
-      if (peekText(item, "type") !== "refusal") continue;
+    // What a step adds to the conversation is in the order of its calls, as the plan is.
+    const ordinals = this.#plan.stages.flat();
+    for (const [index, item] of append.entries()) {
+      if (peekText(item, "type") !== "refusal" || this.#reached.has(ordinals[index] ?? "")) continue;
       this.#calls += 1;
       const [outcome = "", ...rest] = peekText(item, "text").split(": ");
       const why = rest.length === 0 ? outcome : `${outcome}  ${rest.join(": ")}`;
@@ -221,7 +263,7 @@ class Transcript implements TurnView {
     const isError = peek(body, "value", "isError") === true;
     const outcome = failure !== undefined ? peekText(body, "status") : isError ? "completed_with_error" : "";
     const said = failure === undefined
-      ? peekText(body, "value", "operator").replace(`${asked.label}: `, "")
+      ? peekText(body, "value", "operator").replace(`${asked.label.replace(/^mcp\.[^.]*\./, "")}: `, "")
       : `${peekText(failure, "code")}: ${peekText(failure, "message")}`;
     const mark = outcome === "" ? out.style.green("✓") : out.style.red("✗");
     const given = previewArguments(peekObject(asked.entry.body, "args", "arguments") as JsonObject);

@@ -1,10 +1,8 @@
 /** `troupe version`. */
 import { machineCode } from "../machine_code.ts";
+import { version } from "../version.ts";
 import { defineCommand, jsonOption } from "./cli.ts";
 import { exitCodes } from "./exit.ts";
-
-/** The version of this release; a test keeps it equal to the one in `deno.json`. */
-export const version = "0.1.0";
 
 /** Prints the version of troupe, of the machines' code, and of Deno. */
 export const command = defineCommand({

@@ -63,6 +63,10 @@ export const methods: { readonly [M in DoorMethod]: Method<M> } = {
     return null;
   },
   create: ({ host, params }) => host.createSession(params),
+  servers: async ({ host, params: { session, home, servers } }) => {
+    await host.declareServers(session, home, servers);
+    return null;
+  },
   prompt: givePrompt,
   cancel: async ({ host, params }) => {
     await host.cancel(params.session, params.reason);

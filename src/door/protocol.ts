@@ -3,16 +3,17 @@ import { z } from "zod";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import { Failure } from "../../schemas/failure.ts";
-import { Digest, IntentId, RootAddress } from "../../schemas/ids.ts";
+import { Digest, IntentId, RootAddress, ServerId } from "../../schemas/ids.ts";
 import { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
+import { McpManifest } from "../../schemas/manifest.ts";
 import { TurnOutcome } from "../../schemas/message.ts";
 import { Decision, QuestionSubject } from "../../schemas/question.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import { SessionHome } from "../host/session_home.ts";
 
 /** Version of the protocol; a client that speaks another one is told so. */
-export const doorVersion = 1;
+export const doorVersion = 2;
 
 const entries: z.ZodType<readonly Entry[]> = z.array(Entry);
 
@@ -59,6 +60,14 @@ export const DoorEvent = z.discriminatedUnion("type", [
 const nothing = z.strictObject({});
 const none = z.null();
 
+/** The MCP servers of an agent, as its folder declares them. */
+const DoorServers = z.array(z.strictObject({
+  server: ServerId,
+  manifest: McpManifest,
+  folder: z.string().max(limits.pathCharactersMax),
+  origin: z.string().min(1).max(200),
+})).max(limits.mcpServersPerSessionMax);
+
 /** Parameters, items and end of each method. */
 export const doorMethods = {
   ping: { params: nothing, item: z.never(), end: z.strictObject({ pid: z.int().min(1), v: z.int() }) },
@@ -82,9 +91,15 @@ export const doorMethods = {
       coreRevision: z.string().max(100),
       home: SessionHome,
       title: z.string().max(200),
+      servers: DoorServers,
     }),
     item: z.never(),
     end: RootAddress,
+  },
+  servers: {
+    params: z.strictObject({ session: RootAddress, home: SessionHome, servers: DoorServers }),
+    item: z.never(),
+    end: none,
   },
   prompt: {
     params: z.strictObject({

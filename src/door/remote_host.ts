@@ -35,7 +35,10 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
       }
       yield* followOn(client, { root, from: next }, signal);
     },
-    createSession: (order) => client.call("create", order),
+    createSession: (order) => client.call("create", { ...order, servers: [...order.servers] }),
+    declareServers: async (session, home, servers) => {
+      await client.call("servers", { session, home, servers: [...servers] });
+    },
     prompt: async ({ session, text, key, fromSeq, answers, gone }, hear) => {
       const report = await client.call("prompt", { session, text, key, from: fromSeq, answers }, {
         onItem: (item) => hear(eventOf(item)),

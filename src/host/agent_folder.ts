@@ -1,11 +1,15 @@
 /** Finds and reads agents: a folder with `agent.yaml`, such a file itself, or the name of an agent that comes with us. */
 import { AgentDefinition } from "../../schemas/agent.ts";
+import { ServerId } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
+import { McpManifest } from "../../schemas/manifest.ts";
 import { canonicalBytes } from "../canonical.ts";
 import { ConfigError, readConfigFile } from "../config_file.ts";
 import type { Seams } from "../seams.ts";
 import { builtinTools } from "../tools/builtin.ts";
 import { parseYaml, type Place } from "../yaml.ts";
+import type { LoadedServer } from "./declare.ts";
 import { embeddedAgent, embeddedNames } from "./embedded.ts";
 import { isAbsolute } from "./home.ts";
 import type { SessionHome } from "./session_home.ts";
@@ -16,6 +20,8 @@ export interface LoadedAgent {
   /** Hash of the definition (DM-9). */
   readonly coreRevision: string;
   readonly home: SessionHome["agent"];
+  /** The MCP servers that it declares, in the order of their ids. */
+  readonly servers: readonly LoadedServer[];
 }
 
 /** Options of {@linkcode loadAgent}. */
@@ -24,8 +30,9 @@ export interface LoadAgentOptions {
   readonly digest: Seams["digest"];
 }
 
-/** The file that makes a folder an agent. */
+/** The file that makes a folder an agent, and the folder of its servers' manifests. */
 const agentFile = "agent.yaml";
+const serversFolder = "mcp";
 
 /**
  * Loads the agent that `name` means. A name with a slash or a dot is a path; a bare name is an agent that comes with us,
@@ -55,7 +62,62 @@ export async function loadAgent(name: string, options: LoadAgentOptions): Promis
   checkTools(definition, text, shown);
   checkModel(definition, text, shown);
   const folder = await Deno.realPath(found.file.replace(/[/\\][^/\\]*$/, "") || "/");
-  return await loaded(definition, { kind: "folder", path: folder }, options);
+  const servers = await readServers(folder, found.isFolder ? name.replace(/[/\\]+$/, "") : dirOf(name));
+  return await loaded(definition, { kind: "folder", path: folder }, { ...options, servers });
+}
+
+function dirOf(path: string): string {
+  const cut = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
+  return cut < 0 ? "." : path.slice(0, cut);
+}
+
+/** Reads `mcp/<server>.yaml` of an agent's folder. Nothing is started by that (DM-29). */
+async function readServers(folder: string, shown: string): Promise<readonly LoadedServer[]> {
+  const names: string[] = [];
+  try {
+    for await (const { name, isDirectory } of Deno.readDir(`${folder}/${serversFolder}`)) {
+      if (!isDirectory && /\.ya?ml$/.test(name)) names.push(name);
+    }
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return [];
+    throw refused(`${shown}/${serversFolder}`, "it cannot be read");
+  }
+  if (names.length > limits.mcpServersPerSessionMax) {
+    const most = limits.mcpServersPerSessionMax;
+    throw refused(
+      `${shown}/${serversFolder}`,
+      `it has ${names.length} manifests, at most ${most} are allowed`,
+    );
+  }
+  const servers: LoadedServer[] = [];
+  for (const name of names.sort()) servers.push(await readServer({ folder, shown, name }));
+  const twice = servers.find(({ server }, at) => server === servers[at + 1]?.server);
+  if (twice !== undefined) {
+    throw refused(`${shown}/${serversFolder}`, `two files declare the server "${twice.server}": remove one`);
+  }
+  return servers;
+}
+
+async function readServer(
+  { folder, shown, name }: { readonly folder: string; readonly shown: string; readonly name: string },
+): Promise<LoadedServer> {
+  const origin = `${serversFolder}/${name}`;
+  const file = `${shown}/${origin}`;
+  const server = name.replace(/\.ya?ml$/, "");
+  const id = ServerId.safeParse(server);
+  if (!id.success) {
+    const why = `its name is the id of the server, and ${id.error.issues[0]?.message}`;
+    throw new ConfigError(`Cannot read "${file}": ${why}`, file, { line: 1, column: 1 });
+  }
+  const text = await readText(`${folder}/${origin}`, file);
+  return { server, manifest: await readConfigFile(McpManifest, text, file), folder, origin };
+}
+
+/** True if a name means an agent, whether or not it could be loaded. */
+export async function isAgent(name: string, cwd: string): Promise<boolean> {
+  if (embeddedNames.includes(name)) return true;
+  if (name.includes("\n") || name.length > limits.pathCharactersMax) return false;
+  return (await findFile(isAbsolute(name) ? name : `${cwd}/${name}`))?.isFolder === true;
 }
 
 /** The agent of a name that comes with us; undefined if there is none. */
@@ -64,17 +126,17 @@ export async function loadEmbedded(
   options: Pick<LoadAgentOptions, "digest">,
 ): Promise<LoadedAgent | undefined> {
   const agent = embeddedAgent(name);
-  return agent === undefined
-    ? undefined
-    : await loaded(agent.definition, { kind: "embedded", name }, options);
+  if (agent === undefined) return undefined;
+  return await loaded(agent.definition, { kind: "embedded", name }, { ...options, servers: agent.servers });
 }
 
 async function loaded(
   definition: AgentDefinition,
   home: SessionHome["agent"],
-  { digest }: Pick<LoadAgentOptions, "digest">,
+  { digest, servers }: Pick<LoadAgentOptions, "digest"> & Pick<LoadedAgent, "servers">,
 ): Promise<LoadedAgent> {
-  return { definition, coreRevision: await digest(canonicalBytes(definition as unknown as Json)), home };
+  const coreRevision = await digest(canonicalBytes(definition as unknown as Json));
+  return { definition, coreRevision, home, servers };
 }
 
 async function findFile(

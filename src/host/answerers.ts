@@ -1,5 +1,5 @@
 /** Who answers questions: the givers of prompts, each for its own session. */
-import type { RootAddress } from "../../schemas/ids.ts";
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import type { Principal } from "../../schemas/principal.ts";
 import type { OpenQuestion, QuestionDesk } from "../effects/question_ask.ts";
 
@@ -33,8 +33,9 @@ export class Answerers {
    */
   denyUnheard(desk: QuestionDesk): () => void {
     return desk.listen((question) => {
-      if (question.subject.kind !== "approval" || !this.#givers.has(question.root)) return;
-      if (!this.#answers(question.root)) deny(desk, question);
+      const session = sessionOf(question.root) ?? question.root;
+      if (question.subject.kind === "uncertain" || !this.#givers.has(session)) return;
+      if (!this.#answers(session)) deny(desk, question);
     });
   }
 

@@ -5,6 +5,7 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
 import type { KernelEvent } from "../kernel/kernel.ts";
 import type { TurnReport } from "../runtime.ts";
+import type { LoadedServer } from "./declare.ts";
 import type { SessionHome } from "./session_home.ts";
 
 /** What is kept, for reading. Every read is verified. */
@@ -40,6 +41,8 @@ export interface SessionOrder {
   readonly coreRevision: string;
   readonly home: SessionHome;
   readonly title: string;
+  /** The MCP servers of the agent's folder. Those of an agent that comes with troupe are the owner's own. */
+  readonly servers: readonly LoadedServer[];
 }
 
 /** A prompt to be given. */
@@ -63,6 +66,8 @@ export type HostEvent = KernelEvent | { readonly type: "question"; readonly ques
 export interface ActingHost extends Host {
   /** Makes a session; resolves once it is durable. */
   createSession(order: SessionOrder): Promise<RootAddress>;
+  /** Tells a session the MCP servers that its agent declares now; they hold from the next turn on (AR-42). */
+  declareServers(session: RootAddress, home: SessionHome, servers: readonly LoadedServer[]): Promise<void>;
   /** Gives a prompt and waits for the end of its turn. Everything that `hear` is told comes before that. */
   prompt(order: PromptOrder, hear: (event: HostEvent) => void): Promise<TurnReport>;
   /** Asks the session to cancel its turn; resolves once that is durable. */

@@ -4,8 +4,10 @@ import { AgentDefinition } from "../../schemas/agent.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
-import type { Performer } from "../effects/performer.ts";
-import { createToolCall, createToolVerify } from "../effects/tool_call.ts";
+import { createMcpCall } from "../effects/mcp_call.ts";
+import { createMcpConnection } from "../effects/mcp_connection.ts";
+import { type CallPerformer, createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
+import type { Connections } from "../mcp/connections.ts";
 import { loadScript, ScriptFileError } from "../model/load_script.ts";
 import { ModelError, type ModelProvider } from "../model/provider.ts";
 import { createScriptedProvider } from "../model/scripted.ts";
@@ -32,9 +34,9 @@ interface Place {
 }
 
 /** Makes the performers of a host. */
-export function createHostPerformers(services: HostServices): HostPerformers {
+export function createHostPerformers(services: HostServices, connections: Connections): HostPerformers {
   const places = new Places(services);
-  const { conversations, catalogOf, seams } = services;
+  const { conversations, catalogOf, journal, seams } = services;
   const call = createToolCall({
     tools: builtinTools,
     catalogOf,
@@ -44,8 +46,15 @@ export function createHostPerformers(services: HostServices): HostPerformers {
     appState: () => ({}),
     blobs: blobsOf(services),
     seams,
+    mcp: createMcpCall({
+      clientOf: (connection) => connections.clientOf(connection),
+      open: (connection) => services.tellConnection(connection, { type: "connection.open" }),
+      clock: seams.clock,
+    }),
   });
   return {
+    ...createMcpConnection({ connections, seams, putBlob: (blob) => journal.writer.putBlob(blob) }),
+    "mcp.call": afterHome(places, call),
     "tool.call": afterHome(places, call),
     "tool.verify": createToolVerify(),
     "model.generate": createModelGenerate({
@@ -58,8 +67,8 @@ export function createHostPerformers(services: HostServices): HostPerformers {
 }
 
 /** Opens the session's home before its tool is called: the tool's own look-ups are synchronous. */
-function afterHome(places: Places, perform: Performer<"tool.call">): Performer<"tool.call"> {
-  return async (call) => {
+function afterHome(places: Places, perform: CallPerformer): CallPerformer {
+  return async (call: ToolCall) => {
     const place = await places.open(call.root);
     if ("code" in place) return { status: "failed", failure: place };
     if ("code" in place.workspace) return { status: "failed", failure: place.workspace };

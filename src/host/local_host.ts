@@ -7,6 +7,7 @@ import type { Runtime, TurnReport } from "../runtime.ts";
 import { builtinSources } from "../tools/builtin.ts";
 import type { Answerers } from "./answerers.ts";
 import type { ActingHost, CloseOptions, HostEvent, PromptOrder, SessionOrder } from "./host.ts";
+import type { Declarer } from "./declarer.ts";
 import { writeHome } from "./session_home.ts";
 import { watchRoot } from "./watch_root.ts";
 
@@ -15,12 +16,14 @@ export interface LocalHostParts {
   readonly runtime: Runtime;
   readonly config: HostConfig;
   readonly answerers: Answerers;
+  readonly declarer: Declarer;
   /** Lets go of everything, in reverse order of opening. */
   readonly release: (options: CloseOptions) => Promise<void>;
 }
 
 /** Makes the host of a process that owns its store. */
-export function createLocalHost({ runtime, config, answerers, release }: LocalHostParts): ActingHost {
+export function createLocalHost(parts: LocalHostParts): ActingHost {
+  const { runtime, answerers, declarer, release } = parts;
   const { journal, questions } = runtime;
   return {
     owner: undefined,
@@ -33,7 +36,10 @@ export function createLocalHost({ runtime, config, answerers, release }: LocalHo
         if (event.type === "entries") yield event.entries;
       }
     },
-    createSession: (order) => createSession(runtime, config, order),
+    createSession: (order) => createSession(parts, order),
+    declareServers: async (session, home, servers) => {
+      await runtime.declareServers(session, await declarer.declare(home, servers));
+    },
     prompt: (order, hear) => givePrompt({ runtime, answerers }, order, hear),
     cancel: async (session, reason) => {
       const { accepted } = await runtime.send(session, { type: "session.cancel", reason });
@@ -54,13 +60,17 @@ function sorted(roots: readonly RootRecord[]): readonly RootRecord[] {
   );
 }
 
-function createSession(runtime: Runtime, config: HostConfig, order: SessionOrder): Promise<RootAddress> {
-  return runtime.createSession({
+async function createSession(
+  { runtime, config, declarer }: LocalHostParts,
+  order: SessionOrder,
+): Promise<RootAddress> {
+  return await runtime.createSession({
     agent: order.agent,
     coreRevision: order.coreRevision,
     home: writeHome(order.home),
     sources: builtinSources,
     policy: config.policy,
+    servers: await declarer.declare(order.home, order.servers),
     title: order.title,
   });
 }

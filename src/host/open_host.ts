@@ -1,20 +1,29 @@
-/** Opens a store as its owner: lock, store, runtime, door, in this order; closes them in the opposite one. */
+/** Opens a store as its owner: lock, processes, store, runtime, door, in this order; closes them in the opposite one. */
 import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
 import { openKvStore } from "../journal/kv_store.ts";
+import { limits } from "../../schemas/limits.ts";
 import { lockStore, type StoreLock } from "../journal/store_lock.ts";
-import { type Runtime, startRuntime } from "../runtime.ts";
+import { Connections, type OwnProgram } from "../mcp/connections.ts";
+import { ProcessRegistry } from "../processes/registry.ts";
+import { type HostServices, type Runtime, startRuntime } from "../runtime.ts";
 import type { Seams } from "../seams.ts";
 import { Answerers } from "./answerers.ts";
 import type { ActingHost } from "./host.ts";
 import { createHostPerformers } from "./host_performers.ts";
 import { createLocalHost } from "./local_host.ts";
+import { Declarer } from "./declarer.ts";
+import type { Env } from "./home.ts";
+import { trustFile } from "./trust.ts";
 
 /** Options of {@linkcode openOwner}. */
 export interface OwnerOptions {
   readonly location: string;
   readonly config: HostConfig;
   readonly seams: Seams;
+  readonly env: Env;
+  /** How this program is started once more: what `troupe` means in a manifest. */
+  readonly self: OwnProgram;
   /** Everything waits for the disk (K9), whatever the configuration says. */
   readonly strict?: boolean;
   /** True if a person, or an order given for one, answers questions: those that a restart finds open then stay open. */
@@ -23,15 +32,24 @@ export interface OwnerOptions {
 
 /** Takes a store for this process and runs it. Refuses with `store_in_use` if another process holds it. */
 export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
-  const { location, config, seams } = options;
+  const { location, config, seams, env, self } = options;
   const lock = await lockStore(location, seams.clock);
+  const { clock, digest, log } = seams;
+  const registry = new ProcessRegistry({ store: location, runId: seams.nextId("run"), clock, digest, log });
   try {
+    // What a killed runtime left behind must be gone before anything is started again (CM-119).
+    await registry.sweep();
     const answerers = new Answerers();
-    const store = await openKvStore(location, { log: seams.log });
+    const connections = new Connections({ registry, clock, env, self });
+    const made: { services: HostServices | undefined } = { services: undefined };
+    const store = await openKvStore(location, { log });
     const runtime = await startRuntime({
       store,
       seams,
-      performers: createHostPerformers,
+      performers: (services) => {
+        made.services = services;
+        return createHostPerformers(services, connections);
+      },
       strict: (options.strict ?? false) || config.durability === "strict",
       hasAnswerer: () => options.isAttended || answerers.areThere,
     }).catch((error) => {
@@ -39,11 +57,28 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       throw error;
     });
     answerers.denyUnheard(runtime.questions);
-    return await openWithDoor({ lock, runtime, answerers, config, seams });
+    const declarer = new Declarer({ policy: config.policy, digest, trustFile: trustFile(env) });
+    const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
+    return await openWithDoor({ lock, runtime, answerers, config, seams, declarer, registry, farewell });
   } catch (error) {
+    registry.killAll();
     await lock.release();
     throw error;
   }
+}
+
+/** Ends every server in the journal too, so that the next start finds nothing open. What does not answer is killed. */
+async function part(
+  connections: Connections,
+  { tellConnection, seams: { clock } }: HostServices,
+): Promise<void> {
+  const message = { type: "connection.close", reason: "The runtime stops" } as const;
+  const told = connections.busy.map((root) => tellConnection(root, message).catch(() => {}));
+  if (told.length === 0) return;
+  const enough = new AbortController();
+  const late = clock.sleepUntil(clock.now() + limits.mcpFarewellMs, enough.signal);
+  await Promise.race([Promise.all(told), late]);
+  enough.abort();
 }
 
 interface Opened {
@@ -52,21 +87,29 @@ interface Opened {
   readonly answerers: Answerers;
   readonly config: HostConfig;
   readonly seams: Seams;
+  readonly declarer: Declarer;
+  readonly registry: ProcessRegistry;
+  readonly farewell: () => Promise<void>;
 }
 
-async function openWithDoor({ lock, runtime, answerers, config, seams }: Opened): Promise<ActingHost> {
+async function openWithDoor(opened: Opened): Promise<ActingHost> {
+  const { lock, runtime, answerers, config, seams, declarer, registry, farewell } = opened;
   const doors: Door[] = [];
   const host = createLocalHost({
     runtime,
     config,
     answerers,
+    declarer,
     release: async ({ hurry = false, onWait }) => {
       for (const door of doors) {
         if (!hurry && door.isBusy) onWait?.();
         if (!hurry) await door.idle();
         await door.close({ hurry });
       }
+      if (hurry) registry.killAll();
+      else await farewell();
       await runtime.stop();
+      await registry.closeAll();
       await lock.release();
     },
   });
@@ -78,6 +121,7 @@ async function openWithDoor({ lock, runtime, answerers, config, seams }: Opened)
   } catch (error) {
     for (const door of doors) await door.close();
     await runtime.stop();
+    await registry.closeAll();
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 /** What one root did and does: its entries without a gap, and in between what is provisional. */
-import type { RootAddress } from "../../schemas/ids.ts";
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { Runtime } from "../runtime.ts";
 import { EventQueue } from "./event_queue.ts";
@@ -8,7 +8,7 @@ import type { HostEvent } from "./host.ts";
 /** What is watched. */
 export interface Watch {
   readonly fromSeq: number;
-  /** True to hear of the root's questions too: after the entries that stand before them. */
+  /** True to hear of the questions of a session and its connections too: after the entries that stand before them. */
   readonly questions: boolean;
   readonly signal: AbortSignal;
 }
@@ -65,7 +65,7 @@ function listen(
   return [
     stop,
     runtime.questions.listen((question) => {
-      if (question.root === root) queue.push({ type: "question", question });
+      if (sessionOf(question.root) === root) queue.push({ type: "question", question });
     }),
   ];
 }

@@ -38,7 +38,11 @@ Deno.test("replay of a session and of its export compare the same, and find no d
       await stage.output("export", "last", "-o", "s.jsonl"),
       /^Wrote \d+ entries and 1 catalog of/,
     );
-    const stored = JSON.parse(await stage.output("replay", "last", "--json", "--strict"));
+    // One line for each root: the session first, then its catalog.
+    const lines = (await stage.output("replay", "last", "--json", "--strict")).trimEnd().split("\n");
+    const [stored, catalog] = lines.map((line) => JSON.parse(line));
+    assert.deepEqual([lines.length, catalog.divergence], [2, null]);
+    assert.match(catalog.address, /^catalog\//);
     await Deno.remove(stage.path("store.db")); // The file is enough.
     const exported = JSON.parse(await stage.output("replay", "s.jsonl", "--json", "--strict"));
     const { durationMs: _one, ...left } = stored;
@@ -123,9 +127,10 @@ Deno.test("replay, log, export and doctor name the range of entries in which a b
     const path = stage.path("store.db");
     const bytes = await Deno.readFile(path);
     const text = new TextDecoder("latin1").decode(bytes);
-    const at = text.indexOf("marker-in-the-journal");
-    assert.ok(at > 0 && text.indexOf("marker-in-the-journal", at + 1) < 0);
-    bytes[at + 3] = (bytes[at + 3] ?? 0) ^ 1;
+    // SQLite may have moved the page: then its old place still has the text.
+    const places = [...text.matchAll(/marker-in-the-journal/g)].map(({ index }) => index);
+    assert.ok(places.length > 0);
+    for (const at of places) bytes[at + 3] = (bytes[at + 3] ?? 0) ^ 1;
     await Deno.writeFile(path, bytes);
     const range = /session\/ses_[0-9A-Z]{26} (at )?entr(y|ies) \d+/;
     for (

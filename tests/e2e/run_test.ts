@@ -157,15 +157,20 @@ Deno.test("run of the demonstration replays what it recorded", async () => {
   await onStage(async (stage) => {
     const { code, out, err } = await stage.run("demo");
     assert.equal(code, 0, err);
+    assert.match(out, /✓ files {2}.* 2 tools/);
     assert.match(out, /stage 1 of 1: 2 calls at once/);
-    assert.equal(out.match(/^ {2}[✓✗] /gm)?.length, 4);
+    assert.equal(out.match(/^ {2}[✓✗] /gm)?.length, 5);
     assert.match(out, /✓ list_files/);
-    assert.match(out, /✓ search_files/);
+    assert.match(out, /✓ tools_list/);
+    assert.match(out, /✓ mcp\.files\.read_project_file .* # Troupe/);
+    assert.match(out, /✓ mcp\.files\.search_project_text/);
     assert.match(out, /turn 1 completed: 3 steps, 4 calls/);
     assert.match(
       out,
-      /entries {4}\d+ in .* a second\n.*\n {2}intents {4}7 compared\n {2}states .*\n {2}restarts {3}10 compared\n {2}no divergence\n$/,
+      /entries {4}\d+ in .* a second\n.*\n {2}intents {4}7 compared\n {2}states .*\n {2}restarts {3}11 compared\n {2}no divergence\n/,
     );
+    assert.match(out, /^catalog\/.* no divergence$/m);
+    assert.match(out, /^connection\/files@.* no divergence$/m);
     await stage.output("demo", "--store", "kept.db");
     assert.match(await stage.output("replay", "last", "--store", "kept.db"), /no divergence/);
   });

@@ -35,6 +35,7 @@ export class Stage {
       XDG_DATA_HOME: `${folder}/data`,
       NO_COLOR: "",
       TROUPE_CONFIG: "",
+      TROUPE_TRUST: "",
       TROUPE_DEBUG: "",
     };
   }

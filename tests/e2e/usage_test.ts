@@ -1,7 +1,7 @@
 /** Wrong use of the command line and broken files: one line, a code, the place, and exit code 2. */
 import assert from "node:assert/strict";
 import { commands } from "../../src/cli/command.ts";
-import { version } from "../../src/cli/version.ts";
+import { version } from "../../src/version.ts";
 import { assertRefused, onStage, readScript, writeAgent } from "./troupe.ts";
 
 Deno.test("help tells of every command, and of each command with examples", async () => {

@@ -1,0 +1,116 @@
+/** Makes a connection's declaration from a manifest: what the host knows and decides, before anything is started. */
+import type { HostPolicy } from "../../schemas/config.ts";
+import { type Failure, failure } from "../../schemas/failure.ts";
+import type { Json } from "../../schemas/json.ts";
+import type { ConnectGate, McpDeclaration, McpManifest } from "../../schemas/manifest.ts";
+import type { EffectClass } from "../../schemas/tool.ts";
+import { canonicalBytes, throughJson } from "../canonical.ts";
+import type { Seams } from "../seams.ts";
+import { isAbsolute } from "./home.ts";
+
+/** A manifest that was read, and where. */
+export interface LoadedServer {
+  readonly server: string;
+  readonly manifest: McpManifest;
+  /** The agent's folder, absolute; empty for an agent that comes with troupe. */
+  readonly folder: string;
+  /** Where the manifest was found, for people: `mcp/docs.yaml`. */
+  readonly origin: string;
+}
+
+/** What a host decides by. */
+export interface DeclareOptions extends FingerprintOptions {
+  readonly policy: Pick<HostPolicy, "connect">;
+  /** True if the operator trusts a fingerprint. */
+  readonly isTrusted: (fingerprint: string) => Promise<boolean>;
+  /** Set for an agent that comes with troupe: its servers are ours, and we say what a repeat of their tools does. */
+  readonly builtIn?: { readonly effects: { readonly [tool: string]: EffectClass } };
+}
+
+/** What a fingerprint is made with. */
+export interface FingerprintOptions {
+  readonly digest: Seams["digest"];
+  /** The folder that the server works in, real and absolute. */
+  readonly workspace: string;
+}
+
+/**
+ * Hash of a declaration and all that its start depends on: another one is asked about anew (DM-62). A program may load
+ * what lies in its working folder, so trust is for one workspace; our own servers never do.
+ */
+export function fingerprintOf(
+  { server, manifest, folder }: LoadedServer,
+  { digest, workspace }: FingerprintOptions,
+): Promise<string> {
+  const isOurs = manifest.transport === "stdio" && manifest.command === "troupe";
+  const declared = { server, folder, manifest, workspace: isOurs ? "" : workspace };
+  return digest(canonicalBytes(throughJson(declared) as unknown as Json));
+}
+
+/** Declares one server. */
+export async function declareServer(loaded: LoadedServer, options: DeclareOptions): Promise<McpDeclaration> {
+  const { server, manifest, origin } = loaded;
+  const { builtIn, policy } = options;
+  const fingerprint = await fingerprintOf(loaded, options);
+  const isTrusted = builtIn !== undefined || await options.isTrusted(fingerprint);
+  const gate: ConnectGate = policy.connect === "deny" ? "denied" : isTrusted ? "granted" : "prompt";
+  const folder = manifest.transport === "stdio"
+    ? await workingFolder(options.workspace, manifest.cwd ?? ".", server)
+    : "";
+  return {
+    server,
+    manifest,
+    fingerprint,
+    cwd: typeof folder === "string" ? folder : "",
+    origin,
+    trust: builtIn !== undefined ? "trusted_local" : isTrusted ? "third_party" : "unknown",
+    gate,
+    ...(typeof folder === "string" ? {} : { problem: folder }),
+    preview: await previewOf(manifest, options.digest),
+    effects: builtIn?.effects ?? {},
+  };
+}
+
+/** The working folder of a server lies in the workspace, whatever links say (DM-60). */
+async function workingFolder(workspace: string, cwd: string, server: string): Promise<string | Failure> {
+  const refuse = (why: string) =>
+    failure("mcp_working_folder_refused", `The server "${server}" is not started: its cwd "${cwd}" ${why}`);
+  try {
+    const root = await Deno.realPath(workspace);
+    const folder = await Deno.realPath(isAbsolute(cwd) ? cwd : `${root}/${cwd}`);
+    const isInside = folder === root || folder.startsWith(root.endsWith("/") ? root : `${root}/`);
+    if (!isInside) return refuse("lies outside the workspace");
+    return (await Deno.stat(folder)).isDirectory ? folder : refuse("is no folder");
+  } catch {
+    return refuse("does not exist");
+  }
+}
+
+/** What an operator is shown: the command, the shape of its options, names instead of values (DM-73). */
+async function previewOf(manifest: McpManifest, digest: Seams["digest"]): Promise<string> {
+  if (manifest.transport !== "stdio") {
+    const { origin, pathname } = new URL(manifest.url);
+    return lines([["url", `${origin}${pathname}`], ["headers", Object.keys(manifest.headers).join(", ")]]);
+  }
+  const args: string[] = [];
+  for (const arg of manifest.args) args.push(await shapeOf(arg, digest));
+  return lines([
+    ["command", manifest.command],
+    ["arguments", args.join(" ")],
+    ["cwd", manifest.cwd ?? "the workspace"],
+    ["variables", Object.keys(manifest.env).join(", ")],
+  ]);
+}
+
+/** An option by its name; a value, which may be a secret, by its length and the beginning of its hash. */
+async function shapeOf(arg: string, digest: Seams["digest"]): Promise<string> {
+  const [, option = "", value] = /^(--?[A-Za-z][A-Za-z0-9-]*)(?:=([^]*))?$/.exec(arg) ?? [];
+  if (option !== "") return value === undefined ? option : `${option}=${await shapeOf(value, digest)}`;
+  const hash = await digest(new TextEncoder().encode(arg));
+  return `<${arg.length} characters, ${hash.slice(0, "sha256:".length + 8)}>`;
+}
+
+function lines(rows: readonly (readonly [name: string, value: string])[]): string {
+  return rows.filter(([, value]) => value !== "").map(([name, value]) => `${name}: ${value}`).join("\n")
+    .slice(0, 4_000);
+}

@@ -1,0 +1,44 @@
+/** Declares the MCP servers of sessions as this host decides: by its policy, and by what its operator trusts. */
+import type { HostPolicy } from "../../schemas/config.ts";
+import type { McpDeclaration } from "../../schemas/manifest.ts";
+import type { Seams } from "../seams.ts";
+import { declareServer, type LoadedServer } from "./declare.ts";
+import { embeddedAgent } from "./embedded.ts";
+import type { SessionHome } from "./session_home.ts";
+import { TrustStore } from "./trust.ts";
+
+/** Options of {@linkcode Declarer}. */
+export interface DeclarerOptions {
+  readonly policy: HostPolicy;
+  readonly digest: Seams["digest"];
+  /** Where trust is kept; undefined if no place is known: then nothing is trusted. */
+  readonly trustFile: string | undefined;
+}
+
+/** Declares servers for one host. */
+export class Declarer {
+  readonly #options: DeclarerOptions;
+
+  constructor(options: DeclarerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The declarations of a session's servers. For an agent that comes with troupe the servers are our own, whatever
+   * `servers` says; nobody else's word makes a server trusted.
+   */
+  async declare(home: SessionHome, servers: readonly LoadedServer[]): Promise<readonly McpDeclaration[]> {
+    const { policy, digest, trustFile } = this.#options;
+    const embedded = home.agent.kind === "embedded" ? embeddedAgent(home.agent.name) : undefined;
+    const loaded = home.agent.kind === "embedded" ? embedded?.servers ?? [] : servers;
+    const isTrusted = async (fingerprint: string) =>
+      trustFile !== undefined && await new TrustStore(trustFile).has(fingerprint);
+    const builtIn = embedded === undefined ? {} : { builtIn: { effects: embedded.effects } };
+    const { workspace } = home;
+    const declarations: McpDeclaration[] = [];
+    for (const server of loaded) {
+      declarations.push(await declareServer(server, { workspace, policy, digest, isTrusted, ...builtIn }));
+    }
+    return declarations;
+  }
+}

@@ -1,0 +1,106 @@
+/** The tutorial of README.md: every command in it is run, in its order, by the shell that a reader would use. */
+import assert from "node:assert/strict";
+
+const root = new URL("../../", import.meta.url).pathname;
+
+/** The blocks of commands of one section, each with the text that stands before it. */
+async function blocksOf(section: string): Promise<readonly string[]> {
+  const text = await Deno.readTextFile(`${root}README.md`);
+  const [, rest = ""] = text.split(`\n## ${section}\n`);
+  const [body = ""] = rest.split("\n## ");
+  return [...body.matchAll(/```sh\n([^]*?)```/g)].map(([, block = ""]) => block);
+}
+
+/**
+ * What a reader's shell is given besides the block: `deno task troupe` means this source, wherever the reader stands;
+ * every other use of `deno` is refused, so that nothing is left out by mistake.
+ */
+function preamble(): string {
+  const deno = `"${Deno.execPath()}"`;
+  return `set -eu
+deno() {
+  [ "$1 $2" = "task troupe" ] || { echo "cannot run: deno $*" >&2; exit 99; }
+  shift 2
+  ${deno} run -A --quiet --config ${root}deno.json ${root}main.ts "$@"
+}
+`;
+}
+
+interface Shown {
+  readonly code: number;
+  readonly text: string;
+}
+
+async function runBlock(block: string, folder: string): Promise<Shown> {
+  const { code, stdout, stderr } = await new Deno.Command("sh", {
+    args: ["-c", preamble() + block],
+    cwd: folder,
+    clearEnv: true,
+    env: {
+      PATH: Deno.env.get("PATH") ?? "",
+      HOME: folder,
+      ...(Deno.env.has("DENO_DIR") ? { DENO_DIR: Deno.env.get("DENO_DIR") ?? "" } : {}),
+      XDG_CACHE_HOME: Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME")}/.cache`,
+      NO_COLOR: "1",
+    },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
+}
+
+/** What each block of the tutorial must show. */
+const expected: readonly (readonly RegExp[])[] = [
+  [
+    /Wrote \.\/my-agent\/agent\.yaml/,
+    /✓ files {2}.* 2 tools/,
+    /✓ mcp\.files\.read_project_file/,
+    /turn 1 completed: 3 steps, 3 calls/,
+  ],
+  [
+    /SESSION +AGENT/,
+    /intent +mcp\.call +mcp\.files\.search_project_text/,
+    /^ {2}no divergence$/m,
+    /connection\/files@.*no divergence/,
+  ],
+  [
+    /Trusted: 1 server/,
+    /✗ files__search_project_text {2}denied/,
+    /\? mcp\.files\.search_project_text {2}allow by operator/,
+    /✓ mcp\.files\.read_project_file/,
+  ],
+  [/✓ files .*\n.*✓ notes/, /✓ mcp\.notes\.search_project_text.*answer\.txt:1: The answer is 42\./],
+  [/Wrote \d+ entries/, /no divergence/, /nothing is wrong/],
+];
+
+// Proves AR-36 and AR-46 as a reader meets them: the scripted model drives real tools and a real server, and replays.
+Deno.test({
+  name: "README's ten minutes run as they are written, command by command",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    const blocks = await blocksOf("Ten minutes");
+    assert.equal(blocks.length, expected.length);
+    const folder = await Deno.makeTempDir({ prefix: "troupe-readme-" });
+    try {
+      for (const [at, block] of blocks.entries()) {
+        const { code, text } = await runBlock(block, folder);
+        assert.equal(code, 0, `block ${at + 1} ended with ${code}:\n${block}\n${text}`);
+        for (const pattern of expected[at] ?? []) {
+          assert.match(text, pattern, `block ${at + 1} shows:\n${text}`);
+        }
+      }
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
+Deno.test("README names no command that does not exist", async () => {
+  const text = await Deno.readTextFile(`${root}README.md`);
+  const { commands } = await import("../../src/cli/command.ts");
+  const named = [...text.matchAll(/(?:task troupe|`troupe) ([a-z][a-z-]*)/g)].map(([, name = ""]) => name);
+  assert.ok(named.length > 15);
+  assert.deepEqual([...new Set(named)].filter((name) => !Object.hasOwn(commands, name)), []);
+});
