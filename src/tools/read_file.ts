@@ -2,11 +2,14 @@
 import { z } from "zod";
 import { failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
+import type { ToolResultEnvelope } from "../../schemas/tool.ts";
 import { type BuiltinTool, defineTool, errorEnvelope, textEnvelope } from "./tool.ts";
 import { shown } from "./path.ts";
 import { head } from "./visible.ts";
+import type { Workspace } from "./workspace.ts";
 
-const input = z.strictObject({
+/** What can be asked of {@linkcode readLines}. */
+export const readLinesInput = z.strictObject({
   path: z.string().min(1).max(limits.pathCharactersMax)
     .describe("Path of the file, relative to the workspace, for example src/main.ts"),
   offset: z.int().min(1).max(10_000_000).default(1).describe("First line to read, counted from 1"),
@@ -25,22 +28,28 @@ export const readFile: BuiltinTool = defineTool({
   capability: "fs.read",
   parallelSafe: true,
   modelCharactersMax: limits.readFileCharactersDefault,
-  inputSchema: input,
-  run: async ({ path, offset, limit }, use) => {
-    const read = await use.cwd.readText(path);
-    if (!read.ok) return errorEnvelope(read.failure);
-    const lines = linesOf(read.value.text);
-    if (offset > Math.max(lines.length, 1)) {
-      const message = `Cannot read ${shown(path)} from line ${offset}: it has ${lines.length} lines`;
-      return errorEnvelope(failure("arguments_invalid", message));
-    }
-    const piece = pieceOf(lines, offset, limit ?? lines.length);
-    const grew = read.value.grew ? ["[the file grew while it was read; read it again for the rest]"] : [];
-    const notes = [...piece.notes, ...grew];
-    if (notes.length === 0) return textEnvelope(piece.text);
-    return textEnvelope([piece.text.replace(/\n$/, ""), ...notes].join("\n"));
-  },
+  inputSchema: readLinesInput,
+  run: (wanted, { cwd }) => readLines(wanted, cwd),
 });
+
+/** The lines of a file that are wanted, as many as may be shown, and how to go on. */
+export async function readLines(
+  { path, offset, limit }: z.output<typeof readLinesInput>,
+  workspace: Workspace,
+): Promise<ToolResultEnvelope> {
+  const read = await workspace.readText(path);
+  if (!read.ok) return errorEnvelope(read.failure);
+  const lines = linesOf(read.value.text);
+  if (offset > Math.max(lines.length, 1)) {
+    const message = `Cannot read ${shown(path)} from line ${offset}: it has ${lines.length} lines`;
+    return errorEnvelope(failure("arguments_invalid", message));
+  }
+  const piece = pieceOf(lines, offset, limit ?? lines.length);
+  const grew = read.value.grew ? ["[the file grew while it was read; read it again for the rest]"] : [];
+  const notes = [...piece.notes, ...grew];
+  if (notes.length === 0) return textEnvelope(piece.text);
+  return textEnvelope([piece.text.replace(/\n$/, ""), ...notes].join("\n"));
+}
 
 /** Lines with their ends, so that what is read is what stands there. */
 function linesOf(text: string): readonly string[] {

@@ -1,6 +1,7 @@
 /** `search_files`: lines of the workspace's text files that contain a pattern. */
 import { z } from "zod";
 import { limits } from "../../schemas/limits.ts";
+import type { ToolResultEnvelope } from "../../schemas/tool.ts";
 import { createGlob, createLiteralMatcher, createMatcher, type Matcher } from "./matcher.ts";
 import { accept, type Checked } from "./path.ts";
 import { type BuiltinTool, defineTool, errorEnvelope, textEnvelope, type ToolUseContext } from "./tool.ts";
@@ -8,7 +9,8 @@ import { head, visible } from "./visible.ts";
 import { walk } from "./walk.ts";
 import type { TextRead } from "./workspace.ts";
 
-const input = z.strictObject({
+/** What can be asked of {@linkcode searchText}. */
+export const searchTextInput = z.strictObject({
   pattern: z.string().min(1).max(limits.regexCharactersMax).describe("Text to find in a line"),
   regex: z.boolean().default(false)
     .describe("If true, the pattern is a regular expression, without look-around and back-references"),
@@ -41,19 +43,27 @@ export const searchFiles: BuiltinTool = defineTool({
   resource: { kind: "file", scope: "workspace" },
   capability: "fs.read",
   parallelSafe: true,
-  inputSchema: input,
-  run: async (wanted, use) => {
-    const matcher = wanted.regex
-      ? createMatcher(wanted.pattern)
-      : accept(createLiteralMatcher(wanted.pattern));
-    if (!matcher.ok) return errorEnvelope(matcher.failure);
-    const paths = await pathsOf(wanted.path, wanted.glob, use);
-    if (!paths.ok) return errorEnvelope(paths.failure);
-    const search = new Search(matcher.value, use);
-    await search.run(paths.value.paths);
-    return textEnvelope(search.report(paths.value.cut));
-  },
+  inputSchema: searchTextInput,
+  run: (wanted, use) => searchText(wanted, use),
 });
+
+/** All that a search needs of its surroundings. */
+export type SearchUse = Pick<ToolUseContext, "cwd" | "signal" | "clock">;
+
+/** Finds lines, at most `linesMax`. Ends soon after the signal aborts, with what it has. */
+export async function searchText(
+  wanted: z.output<typeof searchTextInput>,
+  use: SearchUse,
+  linesMax: number = limits.searchResultsMax,
+): Promise<ToolResultEnvelope> {
+  const matcher = wanted.regex ? createMatcher(wanted.pattern) : accept(createLiteralMatcher(wanted.pattern));
+  if (!matcher.ok) return errorEnvelope(matcher.failure);
+  const paths = await pathsOf(wanted.path, wanted.glob, use);
+  if (!paths.ok) return errorEnvelope(paths.failure);
+  const search = new Search(matcher.value, use, Math.min(linesMax, limits.searchResultsMax));
+  await search.run(paths.value.paths);
+  return textEnvelope(search.report(paths.value.cut));
+}
 
 interface Paths {
   readonly paths: readonly string[];
@@ -61,7 +71,7 @@ interface Paths {
 }
 
 /** The files to search. A path that is itself a file is taken as it is. */
-async function pathsOf(path: string, glob: string | undefined, use: ToolUseContext): Promise<Checked<Paths>> {
+async function pathsOf(path: string, glob: string | undefined, use: SearchUse): Promise<Checked<Paths>> {
   const filter = glob === undefined ? undefined : createGlob(glob);
   if (filter?.ok === false) return filter;
   const walked = await walk(use.cwd, path, { depthMax: limits.pathComponentsMax, signal: use.signal });
@@ -82,15 +92,17 @@ async function pathsOf(path: string, glob: string | undefined, use: ToolUseConte
 /** One search while it runs. */
 class Search {
   readonly #matcher: Matcher;
-  readonly #use: ToolUseContext;
+  readonly #use: SearchUse;
+  readonly #linesMax: number;
   readonly #endsAtMs: number;
   readonly #lines: string[] = [];
   readonly #notes = { binary: 0, large: 0, unreadable: 0, slow: 0, longLines: 0 };
   #stopped: "" | "full" | "late" = "";
 
-  constructor(matcher: Matcher, use: ToolUseContext) {
+  constructor(matcher: Matcher, use: SearchUse, linesMax: number) {
     this.#matcher = matcher;
     this.#use = use;
+    this.#linesMax = linesMax;
     this.#endsAtMs = use.clock.now() + searchDurationMsMax;
   }
 
@@ -113,7 +125,7 @@ class Search {
       if (searched.length < line.length) this.#notes.longLines++;
       const end = this.#matcher.find(searched, isOver);
       if (end < 0) continue;
-      if (this.#lines.length >= limits.searchResultsMax) {
+      if (this.#lines.length >= this.#linesMax) {
         this.#stopped = "full";
         return;
       }
@@ -139,9 +151,7 @@ class Search {
       slow > 0 ? `${slow} in part, because they took too long` : "",
     ].filter((note) => note !== "");
     const notes = [
-      this.#stopped === "full"
-        ? `${limits.searchResultsMax} lines shown, there are more; narrow the search`
-        : "",
+      this.#stopped === "full" ? `${this.#linesMax} lines shown, there are more; narrow the search` : "",
       this.#stopped === "late" ? "stopped before the end, because it took too long; narrow the search" : "",
       isWalkCut
         ? `only the first ${limits.walkEntriesMax} files and folders were looked at; give a path`

@@ -1,6 +1,9 @@
 /** `deno task bench`: speed and sizes of governed turns, beside the same job done by others. */
 import { allocationFlags } from "./allocation.ts";
 import { Child } from "./child.ts";
+import { mcpCases } from "./mcp_case.ts";
+import { mcpCountsTable, mcpTable } from "./mcp_report.ts";
+import { type McpRunner, runMcpRounds } from "./mcp_rounds.ts";
 import { helpText, type Options, parseOptions } from "./options.ts";
 import { progress } from "./progress.ts";
 import * as report from "./report.ts";
@@ -10,6 +13,7 @@ import { casesOf, runRounds } from "./turns.ts";
 
 const ourScript = new URL("./ours.ts", import.meta.url);
 const ourConfig = new URL("../../deno.json", import.meta.url);
+const mcpScript = new URL("./mcp_child.ts", import.meta.url);
 const peerScript = new URL("./peers/ai_sdk.ts", import.meta.url);
 const peerConfig = new URL("./peers/deno.json", import.meta.url);
 
@@ -63,6 +67,33 @@ async function measureTurns(options: Options, figures: Figures): Promise<void> {
     say(report.countsTable(found.cases));
     say(report.turnsTable(found.cases));
     say(report.costTable(found));
+  });
+}
+
+async function measureMcp(options: Options, figures: Figures): Promise<void> {
+  const start = (name: string, side: string) =>
+    Child.start({ name, script: mcpScript, config: ourConfig, args: [side] });
+  const sdk = await start("SDK", "sdk");
+  const client = await start("client", "client");
+  const governed = await start("governed", "governed");
+  const runners: readonly McpRunner[] = [
+    { name: "SDK", child: sdk, effect: "idempotent" },
+    { name: "client", child: client, effect: "idempotent" },
+    { name: "idempotent", child: governed, effect: "idempotent" },
+    { name: "non-idempotent", child: governed, effect: "non_idempotent" },
+  ];
+  await withChildren([sdk, client, governed], async () => {
+    const found = await runMcpRounds({
+      runners,
+      disk: governed,
+      cases: mcpCases,
+      rounds: options.rounds ?? (options.isQuick ? 3 : 15),
+      warmUps: options.isQuick ? 1 : 2,
+      random: createRandom(options.seed),
+    });
+    figures["mcp"] = found;
+    say(mcpCountsTable(found.counts));
+    say(mcpTable(found));
   });
 }
 
@@ -154,6 +185,7 @@ async function main(args: readonly string[]): Promise<number> {
   const figures: Figures = { conditions, loadBefore: Deno.loadavg() };
   say(`deno ${deno}, ${conditions.cores} cores, load ${loadText()}, seed ${options.seed}`);
   if (options.only.includes("turns")) await measureTurns(options, figures);
+  if (options.only.includes("mcp")) await measureMcp(options, figures);
   if (options.only.includes("allocation")) await measureAllocations(options, figures);
   await measureAlone(options, figures);
   figures["loadAfter"] = Deno.loadavg();

@@ -1,7 +1,7 @@
 /** The command line of the bench. */
 
 /** What can be left out. */
-export const sections = ["turns", "allocation", "session", "replay", "split"] as const;
+export const sections = ["turns", "mcp", "allocation", "session", "replay", "split"] as const;
 /** A part of the bench. */
 export type Section = (typeof sections)[number];
 
@@ -23,9 +23,9 @@ export const helpText = `Measures speed and sizes of governed turns.
 
 Usage: deno task bench [options]
 
-  --quick        Fewer rounds and turns: under 20 seconds, rough figures
+  --quick        Fewer rounds and turns: under a minute, rough figures
   --only LIST    Only these parts, by commas: ${sections.join(", ")}
-  --rounds N     Rounds of the part "turns" (default 15, quick 3)
+  --rounds N     Rounds of the parts "turns" and "mcp" (default 15, quick 3)
   --alone        Without the peers, which need npm packages
   --json FILE    Writes all figures as JSON, too
   --seed N       Order of cases within the rounds (default: drawn, and printed)
@@ -34,9 +34,10 @@ Usage: deno task bench [options]
 Examples:
   deno task bench --quick
   deno task bench --only replay,split
+  deno task bench --only mcp
   deno task bench --json bench.json
 
-It does not measure: model latency and streaming, real tools, MCP and sandboxes, many sessions at once, cold start,
+It does not measure: model latency and streaming, real tools, MCP by HTTP, sandboxes, many sessions at once, cold start,
 recovery, a remote store, or a power cut. Times depend on the disk and on what else the machine does; the counts do not.
 `;
 

@@ -2,7 +2,7 @@
 import process from "node:process";
 import type { Entry } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
-import { loadCatalog } from "../../src/effects/catalog_seal.ts";
+import { loadShelved } from "../../src/effects/shelved.ts";
 import { replay, type ReplayReport } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { measureAllocation } from "./allocation.ts";
@@ -104,7 +104,7 @@ async function replayOf(
     pages,
     code: machineCode,
     digest: seams.digest,
-    loadCatalog: (hash) => loadCatalog(runtime.journal, hash),
+    loadShelved: (hash) => loadShelved(runtime.journal, hash),
   });
   if (report.divergence !== undefined) {
     throw new Error(`Replay diverged: ${JSON.stringify(report.divergence)}`);

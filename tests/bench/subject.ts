@@ -17,6 +17,7 @@ import { type BuiltinTool, defineTool, textEnvelope } from "../../src/tools/tool
 import { sourceOf } from "../support/stage.ts";
 import { createBlobs } from "../support/tools.ts";
 import type { Counts } from "./protocol.ts";
+import { noServers } from "../support/servers.ts";
 import { callsNow, caseIn, echoedText, promptOf, stepsMax, toolNames, type TurnCase } from "./turn_case.ts";
 
 /** A runtime ready for turns. */
@@ -105,6 +106,7 @@ function performersOf({ conversations, catalogOf, seams }: HostServices): HostPe
       catalogOf,
       seams,
     }),
+    ...noServers,
     "tool.call": createToolCall({
       tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
       catalogOf,
