@@ -144,7 +144,7 @@ function define(told: Told, declaration: McpDeclaration): ToolDefinition {
   return {
     ...told,
     // What a server calls its version says nothing of one tool; the catalog's hash covers the whole definition.
-    version: "mcp",
+    version: "mcp:dynamic",
     riskLevel: manifest.risk,
     sideEffects: effectClass !== "idempotent",
     resources: [{ kind: "mcp", scope: server }],

@@ -76,7 +76,7 @@ Deno.test("mcp tool list becomes a catalog source that is bound to its connectio
         name: "search",
         title: "Search",
         description: "Finds pages",
-        version: "mcp",
+        version: "mcp:dynamic",
         inputSchema,
         riskLevel: "medium",
         sideEffects: true,
@@ -93,7 +93,7 @@ Deno.test("mcp tool list becomes a catalog source that is bound to its connectio
   });
 });
 
-Deno.test("mcp tool list takes risk, time, approval and capability from the manifest", () => {
+Deno.test("mcp tool list wraps each tool with risk, time, approval and capability of the manifest (AR-39)", () => {
   const manifest = {
     risk: "critical",
     approval_policy: "auto",
@@ -101,13 +101,14 @@ Deno.test("mcp tool list takes risk, time, approval and capability from the mani
     capability: "mcp.call:library",
     supports_parallel_tool_calls: true,
   };
-  const { riskLevel, approvalPolicy, timeoutMs, capability, parallelSafe } = only(
+  const { riskLevel, approvalPolicy, timeoutMs, capability, parallelSafe, outputPolicy } = only(
     tool("a"),
     declare(manifest),
   );
   assert.deepEqual(
-    { riskLevel, approvalPolicy, timeoutMs, capability, parallelSafe },
+    { riskLevel, approvalPolicy, timeoutMs, capability, parallelSafe, outputPolicy },
     {
+      outputPolicy: { modelCharactersMax: limits.toolOutputCharactersMax },
       riskLevel: "critical",
       approvalPolicy: "auto",
       timeoutMs: 1_500,

@@ -114,7 +114,7 @@ Deno.test("model_generate asks with the conversation, the enabled tools as wrapp
   assert.deepEqual(mute.requests[0]?.tools, []);
 });
 
-Deno.test("model_generate collects a stream into one answer, and reports every event (AR-16, AR-18, AR-20)", async () => {
+Deno.test("model_generate collects a stream into one answer, and reports every event (AR-16, AR-18, AR-20, AR-36)", async () => {
   const events: readonly ModelEvent[] = [
     { type: "text_delta", text: "I " },
     { type: "tool_call_delta", callId: "b", name: "read_file" },

@@ -55,7 +55,7 @@ Deno.test("scripted plays calls as tool_call_done, text as one text_delta, then 
   ]);
 });
 
-Deno.test("scripted has AR-32's capabilities unless the script declares others (AR-19, AR-32)", () => {
+Deno.test("scripted has AR-32's capabilities unless the script declares others (AR-19, AR-32, AR-36)", () => {
   assert.deepEqual(providerOf({ answers: [] }).capabilities, {
     toolCalling: true,
     strictToolSchema: true,
@@ -129,7 +129,7 @@ Deno.test("scripted takes call ids and finish reasons as they are given, and any
   ]);
 });
 
-Deno.test("scripted stops in the middle of an answer when it is aborted (AR-16)", async () => {
+Deno.test("scripted stops in the middle of an answer when it is aborted (AR-16, AR-36)", async () => {
   const provider = providerOf({ capabilities: { streaming: true }, answers: [{ text: "a b c d" }] });
   const abort = new AbortController();
   const seen: ModelEvent[] = [];
