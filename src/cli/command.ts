@@ -19,6 +19,10 @@ export const commands: { readonly [name: string]: CommandRow } = {
   demo: { summary: "play a scripted agent and replay what it did", load: () => import("./demo.ts") },
   sessions: { summary: "list sessions", load: () => import("./sessions.ts") },
   log: { summary: "show the journal of a session", load: () => import("./log.ts") },
+  invocations: {
+    summary: "show what became of every tool call of a session",
+    load: () => import("./invocations.ts"),
+  },
   replay: { summary: "replay a session or an exported file, and compare", load: () => import("./replay.ts") },
   export: { summary: "write a session to a file that can be replayed", load: () => import("./export.ts") },
   questions: { summary: "list the questions that wait for a person", load: () => import("./questions.ts") },

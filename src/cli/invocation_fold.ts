@@ -1,0 +1,177 @@
+/** What became of every tool call of a session, read off its journal: what was asked, who allowed it, how it ended. */
+import type { Entry } from "../../schemas/entry.ts";
+import { InvocationOutcome } from "../../schemas/invocation.ts";
+import { isCall } from "../journal/named_blobs.ts";
+import { peek, peekList, peekText } from "./peek.ts";
+
+/** One tool call. */
+export interface InvocationRow {
+  readonly turn: number;
+  /** `call/<step>.<i>`, as in the journal. */
+  readonly ordinal: string;
+  /** The full name once the call was taken from the catalog, before that the name that the model gave. */
+  tool: string;
+  effect: string;
+  /** Intents of its effect, by their position in the stream, in order; recoveries of one count as attempts too. */
+  readonly intents: string[];
+  attempts: number;
+  /** The final outcome, or `running`, or `waiting` for a person. */
+  outcome: InvocationOutcome | "running" | "waiting";
+  /** What was decided about it, and by whom, in order. */
+  readonly decisions: string[];
+  /** Why it did not succeed. */
+  why: string;
+  readonly proposedAt: number;
+  settledAt: number | undefined;
+}
+
+interface Asked {
+  readonly row: InvocationRow;
+  readonly uncertain: boolean;
+}
+
+/** What a person says of a call that may have happened, as an outcome. */
+const settledBy: { readonly [decision: string]: InvocationOutcome | undefined } = {
+  mark_applied: "succeeded",
+  mark_not_applied: "failed",
+  abandon: "unknown",
+};
+
+/** Takes the entries of one session in order, and keeps account of its calls. */
+export class InvocationFold {
+  readonly #rows = new Map<string, InvocationRow>();
+  /** Effects and questions that wait for their outcome, by intent. */
+  readonly #effects = new Map<string, InvocationRow>();
+  readonly #questions = new Map<string, Asked>();
+  #turn = 0;
+  #step = 0;
+
+  /** The calls, in the order in which models made them. */
+  get rows(): readonly InvocationRow[] {
+    return [...this.#rows.values()];
+  }
+
+  take(entry: Entry): void {
+    const { kind, type } = entry;
+    if (kind === "intent") this.#ask(entry);
+    else if (kind === "outcome" && type === "model.generate") this.#propose(entry);
+    else if (kind === "outcome" && type === "question.ask") this.#decide(entry);
+    else if (kind === "outcome" && isCall(type)) this.#settle(entry);
+    else if (kind === "note" && type === "attempt") this.#repeat(entry);
+    else if (kind === "reply") this.#endTurn(entry);
+  }
+
+  #ask(entry: Entry): void {
+    const { type, body } = entry;
+    const id = `${entry.cause}.${peekText(body, "n")}`;
+    if (type === "model.generate") {
+      for (const item of peekList(body, "args", "append")) this.#refuse(item, entry.at);
+      this.#turn = Number(peekText(body, "args", "turn"));
+      this.#step = Number(peekText(body, "args", "step"));
+    }
+    if (type === "question.ask") {
+      const row = this.#rows.get(peekText(body, "args", "subject", "invocation"));
+      if (row === undefined) return;
+      row.tool = peekText(body, "args", "subject", "tool");
+      row.outcome = "waiting";
+      this.#questions.set(id, { row, uncertain: peekText(body, "args", "subject", "kind") === "uncertain" });
+    }
+    if (!isCall(type)) return;
+    const row = this.#rows.get(`turn/${this.#turn}/${peekText(body, "args", "invocation")}`);
+    if (row === undefined) return;
+    row.tool = peekText(body, "args", "entry", "name");
+    row.effect = peekText(body, "effect");
+    row.intents.push(id);
+    row.attempts += 1;
+    row.outcome = "running";
+    this.#effects.set(id, row);
+  }
+
+  #propose({ at, body }: Entry): void {
+    for (const [index, call] of peekList(body, "value", "calls").entries()) {
+      const ordinal = `call/${this.#step}.${index}`;
+      this.#rows.set(`turn/${this.#turn}/${ordinal}`, {
+        turn: this.#turn,
+        ordinal,
+        tool: peekText(call, "name"),
+        effect: "",
+        intents: [],
+        attempts: 0,
+        outcome: "running",
+        decisions: [],
+        why: "",
+        proposedAt: at,
+        settledAt: undefined,
+      });
+    }
+  }
+
+  #settle({ at, body }: Entry): void {
+    const row = this.#effects.get(peekText(body, "id"));
+    if (row === undefined) return;
+    this.#effects.delete(peekText(body, "id"));
+    const status = peekText(body, "status");
+    const isError = peek(body, "value", "isError") === true;
+    row.outcome = status === "ok" ? isError ? "completed_with_error" : "succeeded" : outcomeOf(status);
+    row.why = peekText(body, "failure", "message");
+    row.settledAt = at;
+  }
+
+  #decide({ at, body }: Entry): void {
+    const asked = this.#questions.get(peekText(body, "id"));
+    if (asked === undefined) return;
+    this.#questions.delete(peekText(body, "id"));
+    const { row, uncertain } = asked;
+    const decision = peekText(body, "value", "decision") || peekText(body, "failure", "code");
+    const by = [peekText(body, "value", "by", "kind"), peekText(body, "value", "by", "id")].join(" ").trim();
+    row.decisions.push(by === "" ? decision : `${decision} by ${by}`);
+    const settled = uncertain ? settledBy[decision] : undefined;
+    row.outcome = settled ?? "running";
+    if (settled !== undefined) row.settledAt = at;
+  }
+
+  /** A recovery asked an effect again: another attempt of the same intent. */
+  #repeat({ body }: Entry): void {
+    const row = this.#effects.get(peekText(body, "id"));
+    if (row !== undefined) row.attempts += 1;
+  }
+
+  /** A call that never reached its tool: the model is told why, and so is the reader. */
+  #refuse(item: unknown, at: number): void {
+    if (peekText(item, "type") !== "refusal") return;
+    const text = peekText(item, "text");
+    const [word = "", ...rest] = text.split(": ");
+    const row = this.#open().find(({ tool, settledAt }) =>
+      settledAt === undefined && isNamed(tool, peekText(item, "name"))
+    );
+    const outcome = InvocationOutcome.safeParse(word);
+    if (row === undefined || !outcome.success) return;
+    row.outcome = outcome.data;
+    row.why = rest.join(": ");
+    row.settledAt = at;
+  }
+
+  #open(): readonly InvocationRow[] {
+    const step = `call/${this.#step}.`;
+    return this.rows.filter(({ turn, ordinal }) => turn === this.#turn && ordinal.startsWith(step));
+  }
+
+  /** Nothing of a turn goes on after its end: what was not settled by then was canceled. */
+  #endTurn({ at, body }: Entry): void {
+    if (peekText(body, "value", "turn") !== String(this.#turn)) return;
+    for (const row of this.#open()) {
+      if (row.outcome !== "running" && row.outcome !== "waiting") continue;
+      row.outcome = row.intents.length > 0 && row.why !== "" ? "unknown" : "canceled";
+      row.settledAt ??= at;
+    }
+  }
+}
+
+function outcomeOf(status: string): InvocationOutcome {
+  return InvocationOutcome.safeParse(status).data ?? "unknown";
+}
+
+/** True if a full name and the name that a model calls may mean one tool. */
+function isNamed(tool: string, called: string): boolean {
+  return tool === called || tool.replace(/^mcp\.([^.]+)\./, "$1__") === called;
+}

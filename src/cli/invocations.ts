@@ -1,0 +1,54 @@
+/** `troupe invocations`. */
+import { defineCommand, jsonOption, storeOption } from "./cli.ts";
+import { exitCodes } from "./exit.ts";
+import { locateStore, openReading } from "./host.ts";
+import { InvocationFold, type InvocationRow } from "./invocation_fold.ts";
+import { jsonLine } from "./json_line.ts";
+import { findSession } from "./session_name.ts";
+import { durationText, printTable } from "./table.ts";
+
+/** Shows the tool calls of a session. */
+export const command = defineCommand({
+  args: ["SESSION"],
+  about: [
+    "Shows every tool call of a session: its turn and place, the tool by its full name, what a repeat would do, how",
+    "often it was attempted, how it ended and why, who decided about it, and how long it took.",
+    "SESSION is an id, an unambiguous part of one, or last.",
+  ],
+  options: { store: storeOption, json: jsonOption },
+  examples: ["troupe invocations last", "troupe invocations last --json"],
+  run: async ({ cli, options, args }) => {
+    const host = await openReading(cli, await locateStore(cli, options.store));
+    try {
+      const { address } = await findSession(host, args[0] ?? "");
+      const fold = new InvocationFold();
+      for await (const page of host.readPages(address)) for (const entry of page) fold.take(entry);
+      const { rows } = fold;
+      const { out, err } = cli.terminal;
+      if (options.json) { for (const row of rows) out.line(jsonLine(row)); }
+      else if (rows.length === 0) err.line("No tool was called");
+      else {
+        const head = ["TURN", "CALL", "TOOL", "EFFECT", "ATTEMPTS", "OUTCOME", "TOOK", "DECIDED", "WHY"];
+        printTable(cli.terminal, head, rows.map(cellsOf));
+      }
+      return exitCodes.ok;
+    } finally {
+      await host.close();
+    }
+  },
+});
+
+function cellsOf(row: InvocationRow): string[] {
+  const took = row.settledAt === undefined ? "-" : durationText(row.settledAt - row.proposedAt);
+  return [
+    String(row.turn),
+    row.ordinal,
+    row.tool,
+    row.effect || "-",
+    String(row.attempts),
+    row.outcome,
+    took,
+    row.decisions.join(", ") || "-",
+    row.why || "-",
+  ];
+}

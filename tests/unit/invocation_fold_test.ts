@@ -1,0 +1,116 @@
+/** What is told of every tool call of a session, read off the journals of real runs. */
+import assert from "node:assert/strict";
+import type { Decision } from "../../schemas/question.ts";
+import { localOperator } from "../../schemas/principal.ts";
+import { InvocationFold, type InvocationRow } from "../../src/cli/invocation_fold.ts";
+import { openStage, settled, type Stage, type ToolSketch } from "../support/stage.ts";
+
+const tools: readonly ToolSketch[] = [
+  { name: "look" },
+  { name: "ask", approval: "prompt" },
+  { name: "pay", effect: "non_idempotent", work: () => Promise.reject(new Error("the line broke")) },
+  { name: "say_no", work: () => Promise.resolve({ ok: false, content: [], isError: true, attachments: [] }) },
+];
+
+async function rowsOf(stage: Stage, session: string): Promise<readonly InvocationRow[]> {
+  const fold = new InvocationFold();
+  for (const entry of await stage.entries(session)) fold.take(entry);
+  return fold.rows;
+}
+
+/** Runs one turn; answers its questions in their order. Gives the rows in short. */
+async function told(calls: readonly object[], ...decisions: readonly Decision[]): Promise<readonly string[]> {
+  const stage = await openStage({ answers: [{ calls }, { text: "Done." }], tools });
+  const session = await stage.session();
+  const { report } = await settled(stage.world, stage.runtime.prompt(session, "Go"));
+  const { questions } = stage.runtime;
+  for (const decision of decisions) {
+    for (let turns = 0; questions.list().length === 0 && turns < 1_000; turns++) await stage.world.settle();
+    const [question] = questions.list();
+    assert.ok(question);
+    questions.answer(question.id, { decision, by: localOperator, shown: question.shown });
+    await stage.world.settle();
+  }
+  await settled(stage.world, report);
+  return (await rowsOf(stage, session)).map(shortOf);
+}
+
+function shortOf({ ordinal, tool, effect, attempts, outcome, decisions }: InvocationRow): string {
+  return [ordinal, tool, effect || "-", attempts, outcome, ...decisions].join(" ");
+}
+
+Deno.test("invocations tell what was reached, what said no, and what never reached its tool", async () => {
+  const calls = [
+    { tool: "look", arguments: {} },
+    { tool: "say_no", arguments: {} },
+    { tool: "gone", arguments: {} },
+    { tool: "look", arguments: { other: 1 } },
+    { tool: "look", arguments: {} },
+  ];
+  assert.deepEqual(await told(calls), [
+    "call/0.0 look idempotent 1 succeeded",
+    "call/0.1 say_no idempotent 1 completed_with_error",
+    "call/0.2 gone - 0 not_found",
+    "call/0.3 look - 0 invalid",
+    "call/0.4 look idempotent 1 succeeded",
+  ]);
+});
+
+Deno.test("invocations tell who allowed or denied a call", async () => {
+  const calls = [{ tool: "ask", arguments: { text: "a" } }, { tool: "ask", arguments: { text: "b" } }];
+  assert.deepEqual(await told(calls, "allow", "deny"), [
+    "call/0.0 ask idempotent 1 succeeded allow by operator local",
+    "call/0.1 ask - 0 denied deny by operator local",
+  ]);
+});
+
+Deno.test("invocations tell how a call that may have happened was settled, and by whom", async () => {
+  const calls = [{ tool: "pay", arguments: {} }];
+  for (
+    const [decision, outcome] of [
+      ["mark_applied", "succeeded"],
+      ["mark_not_applied", "failed"],
+      ["abandon", "unknown"],
+    ] as const
+  ) {
+    assert.deepEqual(await told(calls, decision), [
+      `call/0.0 pay non_idempotent 1 ${outcome} ${decision} by operator local`,
+    ]);
+  }
+  const [row] = await told(calls, "run_again", "mark_applied");
+  assert.equal(
+    row,
+    "call/0.0 pay non_idempotent 2 succeeded run_again by operator local mark_applied by operator local",
+  );
+});
+
+Deno.test("invocations tell what waits and what runs, and what a canceled turn left undone", async () => {
+  const held = Promise.withResolvers<string>();
+  const stage = await openStage({
+    answers: [{ calls: [{ tool: "slow" }, { tool: "ask" }, { tool: "look" }] }],
+    tools: [...tools, { name: "slow", work: () => held.promise }],
+  });
+  const session = await stage.session();
+  const { report } = await settled(stage.world, stage.runtime.prompt(session, "Go"));
+  await stage.world.advance(20); // Nobody waits for the intent to be on the disk.
+  assert.equal((await rowsOf(stage, session))[0]?.outcome, "running");
+  held.resolve("done");
+  for (let turns = 0; stage.runtime.questions.list().length === 0 && turns < 1_000; turns++) {
+    await stage.world.settle();
+  }
+  assert.deepEqual((await rowsOf(stage, session)).map(({ outcome }) => outcome), [
+    "succeeded",
+    "waiting",
+    "running",
+  ]);
+  await settled(stage.world, stage.runtime.send(session, { type: "session.cancel", reason: "enough" }));
+  assert.equal((await settled(stage.world, report)).outcome, "canceled");
+  assert.deepEqual(
+    (await rowsOf(stage, session)).map(shortOf),
+    [
+      "call/0.0 slow idempotent 1 succeeded",
+      "call/0.1 ask - 0 canceled unavailable",
+      "call/0.2 look - 0 canceled",
+    ].map((row) => row.replace(" unavailable", "")),
+  );
+});
