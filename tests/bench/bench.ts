@@ -6,6 +6,8 @@ import { mcpCountsTable, mcpTable } from "./mcp_report.ts";
 import { type McpRunner, runMcpRounds } from "./mcp_rounds.ts";
 import { helpText, type Options, parseOptions } from "./options.ts";
 import { progress } from "./progress.ts";
+import { redactTable } from "./redact_report.ts";
+import { runRedactRounds } from "./redact_rounds.ts";
 import * as report from "./report.ts";
 import { createRandom } from "./statistics.ts";
 import type { TurnCase } from "./turn_case.ts";
@@ -159,6 +161,17 @@ async function measureAlone(options: Options, figures: Figures): Promise<void> {
   });
 }
 
+function measureRedaction({ isQuick, rounds, seed }: Options, figures: Figures): void {
+  const found = runRedactRounds({
+    secrets: 200,
+    characters: isQuick ? 500_000 : 2_000_000,
+    rounds: rounds ?? (isQuick ? 3 : 9),
+    seed,
+  });
+  figures["redact"] = found;
+  say(redactTable(found));
+}
+
 function say(text: string): void {
   progress("");
   console.log(`${text}\n`);
@@ -188,6 +201,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.only.includes("mcp")) await measureMcp(options, figures);
   if (options.only.includes("allocation")) await measureAllocations(options, figures);
   await measureAlone(options, figures);
+  if (options.only.includes("redact")) measureRedaction(options, figures);
   figures["loadAfter"] = Deno.loadavg();
   say(`Load at the end: ${loadText()}. What is not measured: see --help.`);
   if (options.jsonFile !== undefined) {

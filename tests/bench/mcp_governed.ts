@@ -153,7 +153,7 @@ async function createSession({ runtime, services, folder }: Ground, plan: Sessio
   const agent = AgentDefinition.parse({
     name: "bench",
     model: "scripted/script.yaml",
-    capabilities: [`mcp.call:${serverId}`],
+    capabilities: [...capabilities],
     limits: { rounds_per_turn: Math.min(plan.asked.calls + 1, limits.roundsPerTurnMax) },
   });
   return await runtime.createSession({
@@ -165,6 +165,9 @@ async function createSession({ runtime, services, folder }: Ground, plan: Sessio
     servers: [await declare(folder, policy, services.seams)],
   });
 }
+
+/** What the agent needs to have its server started and called. */
+const capabilities = [`mcp.connect:${serverId}`, `mcp.call:${serverId}`] as const;
 
 /** The server of a trusted folder whose calls nobody is asked about. */
 async function declare(folder: string, policy: HostPolicy, { digest }: Seams): Promise<McpDeclaration> {
@@ -181,6 +184,8 @@ async function declare(folder: string, policy: HostPolicy, { digest }: Seams): P
   return await declareServer(loaded, {
     workspace: folder,
     policy,
+    capabilities,
+    secrets: new Set(),
     digest,
     isTrusted: () => Promise.resolve(true),
   });

@@ -1,7 +1,7 @@
 /** The command line of the bench. */
 
 /** What can be left out. */
-export const sections = ["turns", "mcp", "allocation", "session", "replay", "split"] as const;
+export const sections = ["turns", "mcp", "allocation", "session", "replay", "split", "redact"] as const;
 /** A part of the bench. */
 export type Section = (typeof sections)[number];
 
@@ -35,6 +35,7 @@ Examples:
   deno task bench --quick
   deno task bench --only replay,split
   deno task bench --only mcp
+  deno task bench --only redact
   deno task bench --json bench.json
 
 It does not measure: model latency and streaming, real tools, MCP by HTTP, sandboxes, many sessions at once, cold start,

@@ -1,4 +1,5 @@
 /** Our runtime as the bench measures it: a mock model, two tools that only echo, and a counter of cranks. */
+import { createDoorRedactor } from "../../src/effects/clean.ts";
 import { z } from "zod";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import { HostPolicy } from "../../schemas/config.ts";
@@ -101,6 +102,7 @@ const tools = [echo, post] as const;
 function performersOf({ conversations, catalogOf, seams }: HostServices): HostPerformers {
   return {
     "model.generate": createModelGenerate({
+      redactor: createDoorRedactor(),
       providerOf: () => mockModel,
       transcript: (root, intent) => conversations.transcript(root, intent),
       catalogOf,
@@ -108,6 +110,7 @@ function performersOf({ conversations, catalogOf, seams }: HostServices): HostPe
     }),
     ...noServers,
     "tool.call": createToolCall({
+      redactor: createDoorRedactor(),
       tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
       catalogOf,
       workspaceOf: () => undefined as never, // The tools of the bench touch no files.
