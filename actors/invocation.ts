@@ -9,11 +9,13 @@
  * a granted `awaitingApproval`. Keeps K11: `running` is left only by the port's own outcome. Once an attempt may have
  * been applied, no later attempt's failure ends the call: only a success, a look-up or an operator does.
  */
-import { assign, sendParent, sendTo, setup } from "xstate";
+import { assign, enqueueActions, sendParent, sendTo, setup } from "xstate";
 import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { Decision } from "../schemas/question.ts";
 import { limits } from "../schemas/limits.ts";
+import type { PermissionMode } from "../schemas/mode.ts";
+import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import * as rules from "./invocation_rules.ts";
 
@@ -21,6 +23,7 @@ import * as rules from "./invocation_rules.ts";
 export interface InvocationInput {
   readonly request: InvocationRequest;
   readonly capabilities: readonly string[];
+  readonly mode: PermissionMode;
   /** The session's rules from `always_allow_for_session`. */
   readonly grants: readonly string[];
   readonly at: number;
@@ -103,9 +106,17 @@ export const invocationMachine = setup({
       event.type === "question.decided" && event.decision === "mark_not_applied",
   },
   actions: {
+    post,
     refuseUnknown: assign({ failure: ({ context }) => rules.unknownTool(context.request) }),
+    recordRefusal: enqueueActions(({ context, enqueue }) => {
+      enqueue({ type: "post", params: rules.refusalNote(context) });
+    }),
     validate: assign({ failure: ({ context }) => rules.validate(context.request) }),
-    authorize: assign(({ context }) => rules.decide(context)),
+    authorize: enqueueActions(({ context, enqueue }) => {
+      const { decided, note } = rules.decide(context);
+      enqueue.assign(decided);
+      enqueue({ type: "post", params: note });
+    }),
     bind: assign({ deadlineAtMs: ({ context }) => rules.deadlineOf(context) }),
     openQuestion: sendParent(({ context, self }) => ({
       type: "question.open",
@@ -168,13 +179,16 @@ export const invocationMachine = setup({
   options: { maxIterations: limits.machineIterationsMax },
   states: {
     proposed: {
-      always: [{ guard: "isUnknownTool", target: "notFound", actions: "refuseUnknown" }, {
-        target: "validating",
-      }],
+      always: [
+        { guard: "isUnknownTool", target: "notFound", actions: ["refuseUnknown", "recordRefusal"] },
+        { target: "validating" },
+      ],
     },
     validating: {
       entry: "validate",
-      always: [{ guard: "hasFailure", target: "invalid" }, { target: "authorizing" }],
+      always: [{ guard: "hasFailure", target: "invalid", actions: "recordRefusal" }, {
+        target: "authorizing",
+      }],
     },
     authorizing: {
       entry: "authorize",

@@ -5,9 +5,11 @@ import { type Failure, failure } from "../schemas/failure.ts";
 import { InvocationOutcome, type InvocationRequest } from "../schemas/invocation.ts";
 import { checkArguments } from "../schemas/json_schema.ts";
 import { limits } from "../schemas/limits.ts";
+import type { Outgoing } from "../schemas/message.ts";
 import type { QuestionSubject } from "../schemas/question.ts";
 import type { Mechanism } from "../schemas/tool.ts";
 import type { InvocationContext, InvocationEnding, InvocationEvent } from "./invocation.ts";
+import { judgedNote, nameDenial, schemaDenial } from "./judgement.ts";
 import { entryOf } from "./library.ts";
 import { authorize } from "./policy/authorize.ts";
 import { ruleKey } from "./policy/rule_key.ts";
@@ -41,6 +43,12 @@ export function unknownTool(request: InvocationRequest): Failure {
 export function validate(request: InvocationRequest): Failure | null {
   const entry = entryOfRequest(request);
   if (entry === undefined) return unknownTool(request);
+  if (request.hadSecret === true) {
+    return failure(
+      "arguments_secret",
+      `The arguments of "${request.name}" hold a secret: secrets are never written into calls; leave it out`,
+    );
+  }
   if (request.arguments === undefined) {
     return failure(
       "arguments_invalid",
@@ -55,14 +63,24 @@ export function validate(request: InvocationRequest): Failure | null {
   );
 }
 
-/** Policy's verdict on a valid request. */
-export function decide(
-  context: InvocationContext,
-): Pick<InvocationContext, "verdict" | "reason" | "rule" | "failure"> {
+/** The record of a request that policy was not asked about: its name means nothing, or its arguments do not fit. */
+export function refusalNote({ request }: InvocationContext): Outgoing {
+  return judgedNote(request, "deny", [entryOfRequest(request) === undefined ? nameDenial : schemaDenial]);
+}
+
+/** Policy's verdict on a valid request, and the record of its checks. */
+export function decide(context: InvocationContext): {
+  readonly decided: Pick<InvocationContext, "verdict" | "reason" | "rule" | "failure">;
+  readonly note: Outgoing;
+} {
+  const { request, capabilities, grants, mode } = context;
   const entry = entryIn(context);
-  const rule = ruleKey(entry, context.request.arguments ?? {});
-  const decision = authorize({ entry, capabilities: context.capabilities, grants: context.grants, rule });
-  return { verdict: decision.verdict, reason: decision.reason, rule, failure: decision.failure ?? null };
+  const rule = ruleKey(entry, request.arguments ?? {});
+  const { verdict, reason, failure, checks } = authorize({ entry, capabilities, mode, grants, rule });
+  return {
+    decided: { verdict, reason, rule, failure: failure ?? null },
+    note: judgedNote(request, verdict, checks),
+  };
 }
 
 /** When the performer gives up on the attempt that is about to start. */

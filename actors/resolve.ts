@@ -8,8 +8,9 @@ import { limits } from "../schemas/limits.ts";
 import { describeProvenance } from "../schemas/provenance.ts";
 import type { ToolDefinition } from "../schemas/tool.ts";
 import { canonicalName, compare, plainName, providerNames, refuseName } from "./naming.ts";
-import { effectiveApproval } from "./policy/approval.ts";
+import { type ApprovalSubject, effectiveApproval } from "./policy/approval.ts";
 import { matchCapability } from "./policy/capability.ts";
+import { takenOutBy } from "./policy/tool_policy.ts";
 import { assessRisk, higherRisk } from "./risk.ts";
 
 /** Everything that a catalog depends on. */
@@ -128,21 +129,35 @@ function entryFor(request: ResolveRequest, offer: Offer, providerName: string): 
   const { source, canonical } = offer;
   const overrides = request.agent.overrides;
   const override = Object.hasOwn(overrides, canonical) ? overrides[canonical] ?? {} : {};
+  const { definition, subject, approvalBy, mayPassUnasked } = wrap(request, offer, override);
+  const disabledBy = override.enabled === false
+    ? "overrides in agent.yaml switch it off"
+    : takenOutBy(request.policy, subject);
   return {
     sourceKind: source.kind,
     canonicalName: canonical,
     providerName,
-    definition: wrap(request, offer, override),
+    definition,
     provenance: source.provenance,
     coreRevision: request.coreRevision,
     adapter: source.adapter,
     binding: isBuiltIn(source) ? "" : source.binding ?? source.server ?? source.provenance.origin,
-    enabled: override.enabled ?? true,
+    enabled: disabledBy === undefined,
+    ...(disabledBy === undefined ? {} : { disabledBy }),
+    ...(approvalBy === undefined ? {} : { approvalBy }),
+    ...(mayPassUnasked ? { mayPassUnasked } : {}),
   };
 }
 
+/** A tool's definition, and what policy made of it. */
+interface Wrapped extends Pick<CatalogEntry, "approvalBy"> {
+  readonly definition: ToolDefinition;
+  readonly subject: ApprovalSubject;
+  readonly mayPassUnasked: boolean;
+}
+
 /** The definition under which a tool reaches a model: the source's own, distrusted, assessed, overridden (AR-5..7). */
-function wrap(request: ResolveRequest, offer: Offer, override: ToolOverride): ToolDefinition {
+function wrap(request: ResolveRequest, offer: Offer, override: ToolOverride): Wrapped {
   const { source, canonical } = offer;
   const tool = { ...distrusted(offer), ...assignedEffect(request.policy, offer) };
   const capability = neededCapability(offer);
@@ -158,16 +173,28 @@ function wrap(request: ResolveRequest, offer: Offer, override: ToolOverride): To
   // The host's rules look at the higher of the two, so that an agent cannot lower a risk to get around them.
   const risk = higherRisk(assessed, override.risk ?? "low");
   const subject = { canonicalName: canonical, capability, risk };
+  const { approval, by, isAskedByHost } = effectiveApproval(
+    request.policy,
+    subject,
+    tool.approvalPolicy,
+    override.approval_policy,
+  );
   const agentLimit = request.agent.limits.tool_timeout_ms ?? limits.toolCallDurationMsMax;
-  return {
+  const definition: ToolDefinition = {
     ...tool,
     title: tool.title === "" ? tool.name : tool.title,
     riskLevel: isBuiltIn(source) ? risk : override.risk ?? assessed,
     timeoutMs: Math.min(tool.timeoutMs, agentLimit),
     outputPolicy: { modelCharactersMax: outputMax(offer, override) },
     ...(capability === undefined ? {} : { capability }),
-    approvalPolicy: effectiveApproval(request.policy, subject, tool.approvalPolicy, override.approval_policy),
+    approvalPolicy: approval,
     parallelSafe: isParallelSafe(offer, override),
+  };
+  return {
+    definition,
+    subject,
+    approvalBy: by,
+    mayPassUnasked: approval === "prompt" && risk === "low" && !tool.sideEffects && !isAskedByHost,
   };
 }
 

@@ -11,6 +11,7 @@ import type { AgentDefinition } from "../schemas/agent.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
 import type { Failure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
+import type { PermissionMode } from "../schemas/mode.ts";
 import type { CommandRef, SessionMessage, SessionServer, Stamp } from "../schemas/message.ts";
 import type { Principal } from "../schemas/principal.ts";
 import type { HistoryItem } from "../schemas/model.ts";
@@ -29,6 +30,7 @@ export interface SessionInput {
   readonly catalog: string;
   readonly principal: Principal;
   readonly servers: readonly SessionServer[];
+  readonly mode: PermissionMode;
 }
 
 /** What a session is told. */

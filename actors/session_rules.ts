@@ -180,6 +180,7 @@ export function nextTurn(
     maxOutputTokens: agent.limits.max_output_tokens,
     roundsMax: agent.limits.rounds_per_turn,
     capabilities: agent.capabilities,
+    mode: context.mode,
     grants: context.grants,
   };
   return { input, prompt, rest };

@@ -10,6 +10,7 @@ import { assign, enqueueActions, sendParent, sendTo, setup } from "xstate";
 import type { Failure } from "../schemas/failure.ts";
 import type { InvocationResult } from "../schemas/invocation.ts";
 import { limits } from "../schemas/limits.ts";
+import type { PermissionMode } from "../schemas/mode.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
 import type { TurnOutcome } from "../schemas/message.ts";
 import type { HistoryItem, ModelCall } from "../schemas/model.ts";
@@ -31,6 +32,7 @@ export interface TurnInput {
   readonly maxOutputTokens: number;
   readonly roundsMax: number;
   readonly capabilities: readonly string[];
+  readonly mode: PermissionMode;
   readonly grants: readonly string[];
 }
 

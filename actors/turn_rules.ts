@@ -77,6 +77,7 @@ function requestOf(context: TurnContext, call: ModelCall, ordinal: string): Invo
     ...(entry === undefined ? {} : { entry: { catalog: context.catalog.hash, name: entry.canonicalName } }),
     ...(call.arguments === undefined ? {} : { arguments: call.arguments }),
     ...(call.argumentsText === undefined ? {} : { argumentsText: call.argumentsText }),
+    ...(call.hadSecret === undefined ? {} : { hadSecret: call.hadSecret }),
     origin: "model",
   };
 }
@@ -93,7 +94,8 @@ export function stageRequests(context: TurnContext): readonly InvocationRequest[
 
 /** What an invocation is given. */
 export function invocationInput(context: TurnContext, request: InvocationRequest): InvocationInput {
-  return { request, capabilities: context.capabilities, grants: context.grants, at: context.at };
+  const { capabilities, mode, grants, at } = context;
+  return { request, capabilities, mode, grants, at };
 }
 
 /** What the model is told of a step, in the order in which it made its calls (CM-91). */

@@ -24,7 +24,7 @@ export type WiredMachines = { readonly [K in RootKind]: AnyStateMachine };
 export function wireMachines(desk: Desk & Outbox): WiredMachines {
   const port = createPort(desk);
   const post = (_: unknown, params: Outgoing) => desk.post(params);
-  const invocation = invocationMachine.provide({ actors: { port } });
+  const invocation = invocationMachine.provide({ actors: { port }, actions: { post } });
   const turn = turnMachine.provide({ actors: { port, invocation }, actions: { post } });
   const question = questionMachine.provide({ actors: { port } });
   return {

@@ -10,6 +10,18 @@ export const AdapterKey = z.enum(["builtin", "authored", "program", "mcp"]);
 /** How a tool of a source is reached. */
 export type AdapterKey = z.infer<typeof AdapterKey>;
 
+/** Whose rule made an entry's approval policy what it is: the strictest one; of equal ones the host's counts first. */
+export const ApprovalRule = z.enum([
+  "tool",
+  "agent",
+  "host_tool",
+  "host_capability",
+  "host_risk",
+  "host_default",
+]);
+/** Whose rule made an entry's approval policy what it is. */
+export type ApprovalRule = z.infer<typeof ApprovalRule>;
+
 /** One callable tool of a turn, with all that its dispatch needs (DM-7). */
 export const CatalogEntry = z.strictObject({
   sourceKind: SourceKind,
@@ -25,6 +37,12 @@ export const CatalogEntry = z.strictObject({
   /** What the adapter is bound to: a server id, a folder; empty for built-ins. */
   binding: z.string().max(256),
   enabled: z.boolean(),
+  /** Why it is not enabled, one clause; absent if it is (AR-12). */
+  disabledBy: z.string().max(400).optional(),
+  /** Who asks or denies; absent if the approval policy is `auto`. */
+  approvalBy: ApprovalRule.optional(),
+  /** True if the mode `auto` may let calls pass without the question that its policy asks for; else absent (LC-21). */
+  mayPassUnasked: z.boolean().optional(),
 });
 /** One callable tool of a turn. */
 export type CatalogEntry = z.infer<typeof CatalogEntry>;

@@ -2,9 +2,30 @@
 import { z } from "zod";
 import { ApprovalPolicy, EffectClass, RiskLevel } from "./tool.ts";
 import { Capability } from "./principal.ts";
+import { SecretSources } from "./secret.ts";
 
-/** Approval rules of the host; they can only tighten what a tool asks for. Looked up by tool, capability, risk, default. */
+/**
+ * A pattern over full names of tools: `*` at the end stands for any rest, and as a whole part between two dots for that
+ * part: `mcp.docs.*`, `mcp.*.delete_page`, `read_*`.
+ */
+export const ToolPattern = z.string().min(1).max(256).regex(
+  /^(?:(?:[A-Za-z0-9_-]*|\*)\.)*[A-Za-z0-9_-]*\*?$/,
+  "must be a full name of a tool, with * only at its end or as a whole part between dots",
+);
+
+const patternsMax = 256;
+
+/**
+ * What the host lets agents do; it can only tighten. `deny`, `allow` and `risk_ceiling` take tools away (AR-12); the
+ * others say which calls need a person, looked up by tool, capability, risk, default (DM-23).
+ */
 export const HostPolicy = z.strictObject({
+  /** Tools that no agent of this host gets, whatever else allows them (DM-14). */
+  deny: z.array(ToolPattern).max(patternsMax).default([]),
+  /** If it is there, every tool that it does not name is off (DM-14). */
+  allow: z.array(ToolPattern).max(patternsMax).optional(),
+  /** Tools of a higher risk are off (DM-14). */
+  risk_ceiling: RiskLevel.optional(),
   tools: z.record(z.string().max(256), ApprovalPolicy).default({}),
   capabilities: z.record(Capability, ApprovalPolicy).default({}),
   risks: z.partialRecord(RiskLevel, ApprovalPolicy).default({}),
@@ -17,7 +38,7 @@ export const HostPolicy = z.strictObject({
   /** Whether MCP servers may be started: `prompt` asks unless the agent's folder is trusted. */
   connect: z.enum(["prompt", "deny"]).default("prompt"),
 });
-/** Approval rules of the host. */
+/** What the host lets agents do. */
 export type HostPolicy = z.infer<typeof HostPolicy>;
 
 /** The host's configuration. Unknown keys are refused. */
@@ -29,6 +50,8 @@ export const HostConfig = z.strictObject({
   /** `fast`: only what could hurt waits for the disk (K9). `strict`: everything waits. */
   durability: z.enum(["fast", "strict"]).default("fast"),
   policy: HostPolicy.prefault({}),
+  /** Secrets by name, never by value: where each one is. They are taken out of everything that comes in. */
+  secrets: SecretSources.default({}),
 });
 /** The host's configuration. */
 export type HostConfig = z.infer<typeof HostConfig>;

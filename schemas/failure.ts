@@ -6,6 +6,7 @@ export const FailureCode = z.enum([
   // The call itself.
   "tool_unknown",
   "arguments_invalid",
+  "arguments_secret",
   "catalog_mismatch",
   "capability_missing",
   "policy_denied",
@@ -21,6 +22,7 @@ export const FailureCode = z.enum([
   "outcome_abandoned",
   "too_large",
   "redaction_failed",
+  "result_not_found",
   "poisoned",
   "interrupted",
   // Files.

@@ -52,6 +52,8 @@ export const InvocationRequest = z.strictObject({
   entry: EntryRef.optional(),
   arguments: JsonObject.optional(),
   argumentsText: z.string().optional(),
+  /** Set if the arguments held a secret, which was taken out. */
+  hadSecret: z.literal(true).optional(),
   origin: RequestOrigin,
 });
 /** What a turn asks an invocation to do. */

@@ -61,6 +61,10 @@ export const limits = {
   toolCallDurationMsDefault: 30_000,
   toolCallDurationMsMax: 600_000,
   toolOutputCharactersMax: 12_000,
+  resultCharactersMax: 16 * 1_048_576,
+  resultPageCharactersMax: 10_000,
+  /** Whole results that a conversation knows by their digest; the oldest are forgotten. */
+  resultsNotedMax: 1_000,
   readFileCharactersDefault: 20_000,
   fileBytesMax: 10 * 1_048_576,
   searchResultsMax: 50,

@@ -7,6 +7,7 @@ import { Failure } from "./failure.ts";
 import { Digest, RootAddress, ServerId } from "./ids.ts";
 import { limits } from "./limits.ts";
 import { McpDeclaration } from "./manifest.ts";
+import { PermissionMode } from "./mode.ts";
 import { Principal } from "./principal.ts";
 import { Json } from "./json.ts";
 import { ChildSpec, SupervisorPolicy } from "./supervision.ts";
@@ -116,6 +117,7 @@ export const rootInputs = {
     catalog: RootAddress,
     principal: Principal,
     servers: SessionServers,
+    mode: PermissionMode.default("default"),
   }),
   catalog: z.strictObject({
     address: RootAddress,

@@ -43,6 +43,8 @@ export const ModelCall = z.strictObject({
   name: z.string().max(256),
   arguments: JsonObject.optional(),
   argumentsText: z.string().max(limits.unitBytesMax).optional(),
+  /** Set if the arguments held a secret, which was taken out: the call is then refused, since it would say another thing. */
+  hadSecret: z.literal(true).optional(),
 });
 /** One tool call as the model made it. */
 export type ModelCall = z.infer<typeof ModelCall>;

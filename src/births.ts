@@ -39,6 +39,7 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
       catalog,
       principal: draft.principal ?? localOperator,
       servers,
+      mode: draft.mode ?? "default",
     }, title),
   ];
   await Promise.all(births);

@@ -6,6 +6,7 @@ import type { HostPolicy } from "../schemas/config.ts";
 import type { RootRecord } from "../schemas/entry.ts";
 import type { RootAddress } from "../schemas/ids.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
+import type { PermissionMode } from "../schemas/mode.ts";
 import {
   type ConnectionMessage,
   rootMessages,
@@ -14,6 +15,7 @@ import {
 } from "../schemas/message.ts";
 import type { Failure } from "../schemas/failure.ts";
 import { localOperator, type Principal, principalText } from "../schemas/principal.ts";
+import { cleanText, createDoorRedactor } from "./effects/clean.ts";
 import { createCatalogSeal } from "./effects/catalog_seal.ts";
 import { Conversations } from "./effects/conversation.ts";
 import type { Performers } from "./effects/performer.ts";
@@ -31,6 +33,7 @@ import { halt, stop } from "./kernel/stop.ts";
 import { createChildStart, createChildStop } from "./kernel/supervise.ts";
 import { machineCode } from "./machine_code.ts";
 import { createSession, createSupervisor, declareServers } from "./births.ts";
+import type { Redactor } from "./redact/redactor.ts";
 import type { Seams } from "./seams.ts";
 
 /** The performers that depend on what a host offers: models, tools, servers. */
@@ -52,6 +55,8 @@ export interface HostServices {
   readonly journal: Journal;
   readonly catalogOf: typeof catalogOf;
   readonly seams: Seams;
+  /** Takes secrets out of what comes in. */
+  readonly redactor: Redactor;
   /** Tells a connection something in the runtime's own name; resolves with its reply, once that is durable. */
   readonly tellConnection: (connection: RootAddress, message: ConnectionMessage) => Promise<StoredReply>;
 }
@@ -73,6 +78,8 @@ export interface RuntimeOptions {
   readonly code?: string;
   /** Wires the machines; tests of faults give machines that fail. */
   readonly wire?: KernelParts["wire"];
+  /** Takes secrets out of what comes in. By default one that knows no secret by value. */
+  readonly redactor?: Redactor;
   /** Roots kept awake when idle. Default 1,000. */
   readonly awakeMax?: number;
 }
@@ -87,6 +94,8 @@ export interface SessionDraft {
   /** MCP servers of the session, each id once. They are started before the first turn, not now. */
   readonly servers?: readonly McpDeclaration[];
   readonly principal?: Principal;
+  /** How freely its tools act without a person, for its whole life. Default `default`. */
+  readonly mode?: PermissionMode | undefined;
   readonly title?: string;
 }
 
@@ -144,11 +153,13 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const conversations = new Conversations(journal);
   const questions = new QuestionDesk(seams, options.hasAnswerer ?? (() => true));
   const kernelOf = () => made.kernel as Kernel;
+  const redactor = options.redactor ?? createDoorRedactor();
   const services: HostServices = {
     conversations,
     journal,
     catalogOf,
     seams,
+    redactor,
     tellConnection: (connection, message) => tellConnection(kernelOf(), connection, message),
   };
   const performers: Performers = {
@@ -177,12 +188,12 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   kernel.supervisor = supervisorAddress;
   const recovery = await recover(kernel);
   if (!kernel.records.has(supervisorAddress)) await createSupervisor(kernel, supervisorAddress);
-  return runtimeOf({ kernel, journal, questions, conversations, recovery }, options);
+  return runtimeOf({ kernel, journal, questions, conversations, recovery }, { ...options, redactor });
 }
 
 type RuntimeParts = Pick<Runtime, "kernel" | "journal" | "questions" | "conversations" | "recovery">;
 
-function runtimeOf(parts: RuntimeParts, options: RuntimeOptions): Runtime {
+function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly redactor: Redactor }): Runtime {
   const { kernel, journal } = parts;
   const send: Runtime["send"] = (session, message, key) => {
     const parsed = rootMessages.session.safeParse(message);
@@ -193,7 +204,10 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions): Runtime {
         `Cannot send this: ${problem?.path.join(".")} ${problem?.message}`,
       );
     }
-    const { data } = parsed;
+    // Once, before the entry: whoever acts on it has the clean text, live and in replay.
+    const data = "text" in parsed.data
+      ? { ...parsed.data, text: cleanText(options.redactor, parsed.data.text, "model") }
+      : parsed.data;
     if (data.type === "session.relay" && !kernel.records.has(data.to)) {
       throw new KernelError(
         "relay_target_unknown",

@@ -52,6 +52,7 @@ Deno.test("tour: one call, from the prompt to the answer", async () => {
     "  intent model.generate",
     "outcome model.generate",
     "  note turn.planned",
+    "  note invocation.judged",
     "  intent question.ask",
     "outcome question.ask",
     "  intent tool.call",

@@ -1,4 +1,5 @@
 /** Whether a call needs a person: policies of host, agent and tool merge, and merging can only tighten (DM-22, DM-23). */
+import type { ApprovalRule } from "../../schemas/catalog.ts";
 import type { HostPolicy } from "../../schemas/config.ts";
 import { ApprovalPolicy, RiskLevel } from "../../schemas/tool.ts";
 import { matchCapability } from "./capability.ts";
@@ -42,12 +43,38 @@ export function hostApproval(policy: HostPolicy, subject: ApprovalSubject): Host
   return { approval, by: upTo.some((level) => policy.risks[level] !== undefined) ? "risk" : "default" };
 }
 
+/** The policy of a tool after all rules, and whose rule it is. */
+export interface EffectiveApproval {
+  readonly approval: ApprovalPolicy;
+  /** Undefined if nobody asks or denies. */
+  readonly by: ApprovalRule | undefined;
+  /** True if the host itself asks for this tool, by its name or its capability: no mode takes that back (LC-21). */
+  readonly isAskedByHost: boolean;
+}
+
 /** The effective policy of a tool: the strictest of its own, the agent's override, if any, and the host's. */
 export function effectiveApproval(
   policy: HostPolicy,
   subject: ApprovalSubject,
   own: ApprovalPolicy,
   override: ApprovalPolicy | undefined,
-): ApprovalPolicy {
-  return [own, override ?? "auto", hostApproval(policy, subject).approval].reduce(stricter);
+): EffectiveApproval {
+  const host = hostApproval(policy, subject);
+  const approval = [own, override ?? "auto", host.approval].reduce(stricter);
+  const isNamed = host.by === "tool" || host.by === "capability";
+  return {
+    approval,
+    by: approval === "auto" ? undefined : ruleOf(approval, host, override),
+    isAskedByHost: isNamed && host.approval !== "auto",
+  };
+}
+
+/** Whose rule it is: of equally strict ones the host's counts first, then the agent's. */
+function ruleOf(
+  approval: ApprovalPolicy,
+  host: HostVerdict,
+  override: ApprovalPolicy | undefined,
+): ApprovalRule {
+  if (host.approval === approval) return `host_${host.by}`;
+  return override === approval ? "agent" : "tool";
 }

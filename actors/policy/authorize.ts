@@ -1,6 +1,7 @@
-/** The one verdict on a valid call: allowed, asked for, or denied; every step can only tighten. */
-import type { CatalogEntry } from "../../schemas/catalog.ts";
-import { type Failure, failure } from "../../schemas/failure.ts";
+/** The one verdict on a valid call: allowed, asked for, or denied; every check is on record (DM-31). */
+import type { ApprovalRule, CatalogEntry } from "../../schemas/catalog.ts";
+import { type Failure, failure, type FailureCode } from "../../schemas/failure.ts";
+import type { PermissionMode } from "../../schemas/mode.ts";
 import { matchCapability } from "./capability.ts";
 
 /** A call, and what its session may do. */
@@ -8,47 +9,164 @@ export interface AuthorizeRequest {
   readonly entry: CatalogEntry;
   /** What the agent was granted. */
   readonly capabilities: readonly string[];
+  readonly mode: PermissionMode;
   /** Rules added to the session by `always_allow_for_session`. */
   readonly grants: readonly string[];
   /** The rule of this very call: see `ruleKey`. Empty if it has none. */
   readonly rule: string;
 }
 
+/** What a check, or all of them together, say of a call. */
+export type Verdict = "allow" | "ask" | "deny";
+
+/** The checks of a call, in their order. `schema` is passed before policy is asked. */
+export type CheckName = "schema" | "enabled" | "capability" | "mode" | "approval" | "grant";
+
+/** What one check said. Holds no argument of the call. */
+export interface Check {
+  readonly check: CheckName;
+  readonly verdict: Verdict;
+  /** The rule that decided; empty where nothing had to decide. */
+  readonly by: string;
+  /** One clause for people. */
+  readonly why: string;
+}
+
 /** Policy's verdict on a call. `failure` is set if and only if it is denied. */
 export interface Authorization {
-  readonly verdict: "allow" | "ask" | "deny";
+  readonly verdict: Verdict;
   readonly rule: string;
   /** One clause for people. */
   readonly reason: string;
   readonly failure?: Failure;
+  /** The checks that were made; nothing is checked after a denial. */
+  readonly checks: readonly Check[];
 }
+
+/** A check, with the code of the refusal if it denies. */
+interface Finding extends Check {
+  readonly code?: FailureCode;
+}
+
+/** Where the rules of approval stand. */
+const places: { readonly [R in ApprovalRule]: string } = {
+  tool: "approval_policy of the tool or its server",
+  agent: "overrides in agent.yaml",
+  host_tool: "policy.tools of the host",
+  host_capability: "policy.capabilities of the host",
+  host_risk: "policy.risks of the host",
+  host_default: "policy.default of the host",
+};
+
+const steps: readonly ((request: AuthorizeRequest) => Finding)[] = [
+  checkEnabled,
+  checkCapability,
+  checkMode,
+  checkApproval,
+];
 
 /**
- * Judges one call, in this order: the entry is enabled, the capability is granted, the effective approval policy, the
- * session's grants. A grant turns `ask` into `allow` and nothing else: it never touches a denial.
+ * Judges one call, in this order: the entry is enabled, the capability is granted, the session's mode, the effective
+ * approval policy, the session's grants (DM-19, LC-20). The first denial ends it. The mode `auto` and a grant turn `ask`
+ * into `allow` and nothing else: neither ever touches a denial.
  */
 export function authorize(request: AuthorizeRequest): Authorization {
-  const { entry, capabilities, grants, rule } = request;
-  const { capability, approvalPolicy } = entry.definition;
-  const name = entry.canonicalName;
-  if (!entry.enabled) return denied(rule, failure("policy_denied", `The tool "${name}" is switched off`));
-  if (capability !== undefined && matchCapability(capabilities, capability) === undefined) {
-    const why = `The tool "${name}" needs the capability "${capability}", which the agent does not have`;
-    return denied(rule, failure("capability_missing", why));
+  const { rule } = request;
+  const checks: Check[] = [];
+  for (const step of steps) {
+    const { code, ...check } = step(request);
+    checks.push(check);
+    const { verdict, why } = check;
+    if (verdict === "deny") {
+      return { verdict, rule, reason: why, failure: failure(code ?? "policy_denied", why), checks };
+    }
+    if (verdict === "ask") {
+      const grant = checkGrant(request);
+      checks.push(grant);
+      return { verdict: grant.verdict, rule, reason: grant.verdict === "allow" ? grant.why : why, checks };
+    }
   }
-  switch (approvalPolicy) {
-    case "deny":
-      return denied(rule, failure("policy_denied", `The tool "${name}" is denied by policy`));
-    case "prompt":
-      if (rule !== "" && grants.includes(rule)) {
-        return { verdict: "allow", rule, reason: "Allowed for this session by an earlier answer" };
+  return { verdict: "allow", rule, reason: "Allowed by policy", checks };
+}
+
+function checkEnabled({ entry }: AuthorizeRequest): Finding {
+  const { enabled, canonicalName, disabledBy = "" } = entry;
+  if (enabled) {
+    return { check: "enabled", verdict: "allow", by: "", why: "It is in the catalog and switched on" };
+  }
+  const because = disabledBy === "" ? "" : `: ${disabledBy}`;
+  const why = `The tool "${canonicalName}" is switched off${because}`;
+  return { check: "enabled", verdict: "deny", by: disabledBy, why };
+}
+
+function checkCapability({ entry, capabilities }: AuthorizeRequest): Finding {
+  const { capability } = entry.definition;
+  if (capability === undefined) {
+    return { check: "capability", verdict: "allow", by: "", why: "It needs no capability" };
+  }
+  const by = matchCapability(capabilities, capability);
+  if (by !== undefined) {
+    return { check: "capability", verdict: "allow", by, why: `The agent has what it needs: ${capability}` };
+  }
+  const why =
+    `The tool "${entry.canonicalName}" needs the capability "${capability}", which the agent does not have`;
+  return { check: "capability", verdict: "deny", by: capability, code: "capability_missing", why };
+}
+
+function checkMode({ entry, mode }: AuthorizeRequest): Finding {
+  switch (mode) {
+    case "plan": {
+      if (!entry.definition.sideEffects) {
+        return { check: "mode", verdict: "allow", by: mode, why: "It has no side effects" };
       }
-      return { verdict: "ask", rule, reason: `Policy asks before "${name}" is called` };
+      const name = entry.canonicalName;
+      const why =
+        `The tool "${name}" may have side effects, and the mode "plan" of this session lets none happen`;
+      return { check: "mode", verdict: "deny", by: mode, why };
+    }
     case "auto":
-      return { verdict: "allow", rule, reason: "Allowed by policy" };
+      return mayPassUnasked(entry)
+        ? { check: "mode", verdict: "allow", by: mode, why: "It only reads, at low risk" }
+        : {
+          check: "mode",
+          verdict: "allow",
+          by: "",
+          why: "It is no read of low risk that the mode could let pass",
+        };
+    default: // Sessions of an earlier release have none.
+      return { check: "mode", verdict: "allow", by: "", why: "Policy decides" };
   }
 }
 
-function denied(rule: string, why: Failure): Authorization {
-  return { verdict: "deny", rule, reason: why.message, failure: why };
+/** What the catalog says is looked at once more, so that no entry passes that is plainly not what `auto` is for. */
+function mayPassUnasked({ mayPassUnasked, definition }: CatalogEntry): boolean {
+  return mayPassUnasked === true && !definition.sideEffects && definition.riskLevel === "low";
+}
+
+function checkApproval({ entry, mode }: AuthorizeRequest): Finding {
+  const { canonicalName: name, approvalBy } = entry;
+  const place = approvalBy === undefined ? "its catalog" : places[approvalBy];
+  switch (entry.definition.approvalPolicy) {
+    case "deny":
+      return { check: "approval", verdict: "deny", by: place, why: `The tool "${name}" is denied by policy` };
+    case "prompt":
+      if (mode === "auto" && mayPassUnasked(entry)) {
+        const why = `The mode "auto" of this session answers what is asked by ${place}`;
+        return { check: "approval", verdict: "allow", by: "mode auto", why };
+      }
+      return { check: "approval", verdict: "ask", by: place, why: `Policy asks before "${name}" is called` };
+    case "auto":
+      return { check: "approval", verdict: "allow", by: "", why: "Nobody asks" };
+  }
+}
+
+function checkGrant({ grants, rule }: AuthorizeRequest): Check {
+  return rule !== "" && grants.includes(rule)
+    ? {
+      check: "grant",
+      verdict: "allow",
+      by: "session",
+      why: "Allowed for this session by an earlier answer",
+    }
+    : { check: "grant", verdict: "ask", by: "", why: "No earlier answer covers this call" };
 }

@@ -9,6 +9,7 @@ import { defineCommand, jsonOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
 import { jsonLine } from "./json_line.ts";
 import { printTable } from "./table.ts";
+import { safeText } from "./terminal.ts";
 
 /** Shows the tools that an agent gets. */
 export const command = defineCommand({
@@ -47,6 +48,9 @@ export const command = defineCommand({
         "FROM",
       ];
       printTable(cli.terminal, head, catalog.entries.map(cellsOf));
+    }
+    for (const { canonicalName, disabledBy } of catalog.entries) {
+      if (disabledBy !== undefined) err.line(safeText(`Switched off ${canonicalName}: ${disabledBy}`));
     }
     for (const { server, tool, reason } of dropped) err.line(`Left out ${server}.${tool}: ${reason}`);
     return exitCodes.ok;

@@ -29,6 +29,7 @@ export const commands: { readonly [name: string]: CommandRow } = {
   answer: { summary: "answer a question", load: () => import("./answer.ts") },
   cancel: { summary: "cancel the turn of a session", load: () => import("./cancel.ts") },
   catalog: { summary: "show the tools that an agent gets", load: () => import("./catalog.ts") },
+  policy: { summary: "explain what policy says of a call", load: () => import("./policy.ts") },
   trust: {
     summary: "show and change which MCP servers start without a question",
     load: () => import("./trust.ts"),

@@ -51,7 +51,7 @@ async function play(cli: Cli, location: string): Promise<0> {
   const acting = { location, config, strict: false, isAttended: cli.terminal.canAsk };
   return await withSeat(cli, acting, async (seat) => {
     const { out } = cli.terminal;
-    const session = await begin(seat.host, agent, { agent: agent.home, workspace });
+    const session = await begin(seat.host, agent, { home: { agent: agent.home, workspace } });
     out.line(out.style.bold(`> ${prompt}`));
     const view = createTranscript(cli.terminal);
     const report = await playTurn(cli, seat, {

@@ -1,6 +1,7 @@
 /** `troupe run`. */
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
+import { PermissionMode } from "../../schemas/mode.ts";
 import type { LoadedAgent } from "../host/agent_folder.ts";
 import { isAbsolute, readHostSettings, storeLocation, workspaceFolder } from "../host/home.ts";
 import type { ActingHost } from "../host/host.ts";
@@ -27,6 +28,11 @@ const options = {
     choices: ["allow", "deny", "wait"],
     help: "answer approvals without asking; wait leaves them to troupe answer",
   },
+  mode: {
+    kind: "choice",
+    choices: PermissionMode.options,
+    help: "plan: nothing with side effects runs; auto: low-risk reads pass unasked; default: policy decides",
+  },
   script: { kind: "text", value: "FILE", help: "play this script instead of the one that the agent names" },
   strict: { kind: "flag", help: "let everything wait for the disk, not only what could hurt" },
   json: { kind: "flag", help: "print one JSON line for each durable entry, and nothing else" },
@@ -52,6 +58,7 @@ export const command = defineCommand({
     'troupe run "Look around"',
     'troupe run ./my-agent "Explain src/main.ts" --workspace .',
     'troupe run ./my-agent "Go on" --session last --answer deny',
+    'troupe run ./my-agent "Say what you would change" --mode plan',
     'troupe run ./my-agent "Look around" --json > entries.jsonl',
   ],
   run,
@@ -79,7 +86,7 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
   return await withSeat(cli, acting, async (seat) => {
     const place = home === undefined
       ? await resume(seat.host, agent, given.session ?? "")
-      : { session: await begin(seat.host, agent, home), fromSeq: 1 };
+      : { session: await begin(seat.host, agent, { home, mode: given.mode }), fromSeq: 1 };
     const view = given.json ? createJsonView(cli.terminal) : createTranscript(cli.terminal);
     if (!given.json) sayWhere(cli, seat.host, { session: place.session, strict: given.strict });
     const report = await playTurn(cli, seat, { ...place, text, standing: given.answer, view });
@@ -127,9 +134,9 @@ async function realPath(cli: Cli, path: string, what: string): Promise<string> {
   }
 }
 
-/** What a session began with stays: its script and its workspace are in its journal. */
+/** What a session began with stays: its script, its workspace and its mode are in its journal. */
 function refuseWithSession(given: Call<typeof options>["options"]): void {
-  for (const option of ["script", "workspace"] as const) {
+  for (const option of ["script", "workspace", "mode"] as const) {
     if (given[option] === undefined) continue;
     throw new UsageError(
       "option_invalid",
@@ -138,10 +145,20 @@ function refuseWithSession(given: Call<typeof options>["options"]): void {
   }
 }
 
+/** How a session begins. */
+export interface Beginning {
+  readonly home: SessionHome;
+  readonly mode?: PermissionMode | undefined;
+}
+
 /** Begins a session of an agent. */
-export function begin(host: ActingHost, agent: LoadedAgent, home: SessionHome): Promise<RootAddress> {
+export function begin(
+  host: ActingHost,
+  agent: LoadedAgent,
+  { home, mode = "default" }: Beginning,
+): Promise<RootAddress> {
   const { definition, coreRevision, servers } = agent;
-  return host.createSession({ agent: definition, coreRevision, home, title: definition.name, servers });
+  return host.createSession({ agent: definition, coreRevision, home, title: definition.name, servers, mode });
 }
 
 async function resume(

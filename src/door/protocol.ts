@@ -8,12 +8,13 @@ import { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { McpManifest } from "../../schemas/manifest.ts";
 import { TurnOutcome } from "../../schemas/message.ts";
+import { PermissionMode } from "../../schemas/mode.ts";
 import { Decision, QuestionSubject } from "../../schemas/question.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import { SessionHome } from "../host/session_home.ts";
 
 /** Version of the protocol; a client that speaks another one is told so. */
-export const doorVersion = 2;
+export const doorVersion = 3;
 
 const entries: z.ZodType<readonly Entry[]> = z.array(Entry);
 
@@ -92,6 +93,7 @@ export const doorMethods = {
       home: SessionHome,
       title: z.string().max(200),
       servers: DoorServers,
+      mode: PermissionMode.optional(),
     }),
     item: z.never(),
     end: RootAddress,

@@ -38,6 +38,11 @@ export class Conversations implements EntryObserver {
     return (await this.#loaded(root)).fold.messages.slice();
   }
 
+  /** True if a tool's whole result of this digest came back in the session. */
+  async hasResult(root: RootAddress, digest: string): Promise<boolean> {
+    return (await this.#loaded(root)).fold.results.has(digest);
+  }
+
   /** The text that answered an intent, from memory if it is the latest, otherwise from the journal. */
   async answerText(root: RootAddress, intent: IntentId): Promise<string> {
     const last = this.#kept.get(root)?.fold.lastAnswer;

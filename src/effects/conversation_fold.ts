@@ -1,5 +1,7 @@
 /** Folds a session's entries into the messages that its model is given: history stays in the journal (design 9). */
 import type { Entry } from "../../schemas/entry.ts";
+import type { ToolReturn } from "../../schemas/invocation.ts";
+import { limits } from "../../schemas/limits.ts";
 import { isCall } from "../journal/named_blobs.ts";
 import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
 import { describeNotice } from "./notice.ts";
@@ -13,6 +15,8 @@ interface GenerateArgs {
 /** The conversation of one session, built entry by entry. The same entries give the same messages, always. */
 export class ConversationFold {
   readonly messages: ModelMessage[] = [];
+  /** Whole results that were kept, by digest. */
+  readonly results = new Set<string>();
   lastSeq = 0;
   /** The latest answer: the intent that it answers, and its text. */
   lastAnswer: { readonly id: string; readonly text: string } | undefined;
@@ -98,7 +102,8 @@ export class ConversationFold {
     const body = entry.body as { readonly id: string; readonly status: string; readonly value?: unknown };
     if (body.status !== "ok") return;
     if (isCall(entry.type)) {
-      const value = body.value as { readonly model: string; readonly isError: boolean };
+      const value = body.value as Pick<ToolReturn, "model" | "isError" | "full">;
+      if (value.full !== undefined) this.#noteResult(value.full.digest);
       this.#returns.set(body.id, { text: value.model, isError: value.isError });
     }
     if (entry.type !== "model.generate") return;
@@ -106,5 +111,12 @@ export class ConversationFold {
     this.messages.push({ role: "assistant", text, calls });
     this.lastAnswer = { id: body.id, text };
     if (calls.length === 0) this.#returns.clear(); // The turn is over; nobody names its results again.
+  }
+
+  #noteResult(digest: string): void {
+    this.results.delete(digest);
+    this.results.add(digest);
+    if (this.results.size <= limits.resultsNotedMax) return;
+    for (const oldest of this.results) return void this.results.delete(oldest);
   }
 }

@@ -2,13 +2,17 @@
 import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { ModelAnswer, type ModelMessage, type ModelRequest } from "../../schemas/model.ts";
 import type { ToolSpec } from "../../schemas/tool.ts";
 import { AnswerCollector, type Collected } from "../model/collect.ts";
 import { ModelError, type ModelProvider } from "../model/provider.ts";
+import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
+import { cleanAnswer, cleanFailure } from "./clean.ts";
 import { type Ended, runUntil } from "./deadline.ts";
+import { LiveAnswer } from "./live_answer.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 
 /** Options of {@linkcode createModelGenerate}. */
@@ -25,6 +29,8 @@ export interface ModelGenerateOptions {
   readonly transcript: (root: RootAddress, intent: string) => Promise<readonly ModelMessage[]>;
   /** The sealed catalog of a hash; undefined if there is none. */
   readonly catalogOf: (hash: string) => ResolvedCatalog | undefined;
+  /** Takes secrets out of answers, streamed text and failures. */
+  readonly redactor: Redactor;
   readonly seams: Seams;
 }
 
@@ -42,7 +48,10 @@ export function createModelGenerate(options: ModelGenerateOptions): Performer<"m
       { clock, deadlineAtMs, signal: call.signal },
       (signal) => generate(call, options, signal),
     );
-    return resultOf(ended, options.seams);
+    const result = resultOf(ended, options.seams);
+    return result.status === "ok"
+      ? result
+      : { ...result, failure: cleanFailure(options.redactor, result.failure) };
   };
 }
 
@@ -71,10 +80,12 @@ async function generate(
     toolChoice: args.toolChoice,
     maxOutputTokens: args.maxOutputTokens,
   };
-  const collected = await collect(call, provider.generate(request, signal), signal);
+  const events = provider.generate(request, signal);
+  const collected = await collect(call, events, { signal, redactor: options.redactor });
   if (!collected.ok) return failed(collected.failure);
-  const { answer } = collected;
-  if (ModelAnswer.safeParse(answer).success) return { status: "ok", value: answer };
+  const answer = cleanAnswer(options.redactor, collected.answer);
+  if (answer === undefined) return failed(withheld);
+  if (ModelAnswer.safeParse(answer).success) return { status: "ok", value: answer as unknown as Json };
   return failed(
     failure("model_answer_invalid", "The model's answer has a name, an id or a count that is out of bounds"),
   );
@@ -94,17 +105,23 @@ function specOf({ providerName, definition }: CatalogEntry): ToolSpec {
   };
 }
 
-/** Reads the stream until it is done; reports each event as it comes, none after the call was given up. */
+const withheld = failure(
+  "redaction_failed",
+  "The model's answer could not be made safe to show and was withheld",
+);
+
+/** Reads the stream until it is done; reports what is said as it comes, nothing after the call was given up. */
 async function collect(
   call: Call,
   events: ReturnType<ModelProvider["generate"]>,
-  signal: AbortSignal,
+  { signal, redactor }: { readonly signal: AbortSignal; readonly redactor: Redactor },
 ): Promise<Collected> {
   const collector = new AnswerCollector();
+  const live = new LiveAnswer(redactor, (event) => call.report({ type: "model", event }));
   for await (const event of events) {
     // Leaving the loop closes the stream.
     if (signal.aborted) break;
-    call.report({ type: "model", event });
+    live.take(event);
     const problem = collector.take(event);
     if (problem !== undefined) return { ok: false, failure: problem };
     if (collector.isDone()) break;

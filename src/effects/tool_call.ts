@@ -6,9 +6,11 @@ import type { Json, JsonObject } from "../../schemas/json.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
 import { type EffectClass, ToolResultEnvelope } from "../../schemas/tool.ts";
 import { deepFreeze } from "../canonical.ts";
+import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
 import type {
   BuiltinTool,
+  McpClient,
   PermissionContext,
   ToolBlobs,
   ToolHandler,
@@ -16,6 +18,7 @@ import type {
 } from "../tools/tool.ts";
 import type { Workspace } from "../tools/workspace.ts";
 import { head, visible } from "../tools/visible.ts";
+import { cleanFailure, cleanText } from "./clean.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 import { settleEnvelope } from "./settle.ts";
@@ -35,6 +38,10 @@ export interface ToolCallOptions {
   readonly messages: (root: RootAddress, intent: string) => Promise<readonly ModelMessage[]>;
   readonly appState: (root: RootAddress) => Json;
   readonly blobs: ToolBlobs;
+  /** Takes secrets out of results, notices and failures. */
+  readonly redactor: Redactor;
+  /** True if a session has got the whole result of a digest; without it none has. */
+  readonly hasResult?: (root: RootAddress, digest: string) => Promise<boolean>;
   readonly seams: Seams;
   /** Reaches the tools of MCP servers; without it they are refused. */
   readonly mcp?: Adapter;
@@ -113,16 +120,17 @@ async function settleAttempt(
     readonly options: ToolCallOptions;
   },
 ): Promise<PerformerResult> {
-  if (attempt.kind === "not_started") return failed(attempt.failure);
+  if (attempt.kind === "not_started") return failed(cleanFailure(options.redactor, attempt.failure));
   if (attempt.kind === "lost") {
-    return { status: effect === "idempotent" ? "failed" : "unknown", failure: attempt.failure };
+    const why = cleanFailure(options.redactor, attempt.failure);
+    return { status: effect === "idempotent" ? "failed" : "unknown", failure: why };
   }
   const envelope = ToolResultEnvelope.safeParse(attempt.envelope);
   if (!envelope.success) {
     reportFault(options.seams, entry, envelope.error);
     return afterStart({ type: "threw", error: envelope.error }, entry, effect);
   }
-  const { full, ...views } = await settleEnvelope(envelope.data, entry.definition, options.blobs);
+  const { full, ...views } = await settleEnvelope(envelope.data, entry.definition, options);
   return { status: "ok", value: full === undefined ? views : { ...views, full } };
 }
 
@@ -193,23 +201,43 @@ function useOf({ call, options, handlers, catalog, signal, deadlineAtMs }: UseIn
   return Object.freeze({
     tools: handlers,
     permission_context: deepFreeze({ ...options.permissionsOf(call.root), workspaces: [cwd] }),
-    mcp_clients: Object.freeze([]),
+    mcp_clients: serversIn(catalog),
     messages: () => options.messages(call.root, call.id),
     app_state: deepFreeze(options.appState(call.root)),
     notifications: Object.freeze({
       // A tool that was given up on has nothing more to say.
       push: (text: string) => {
-        if (!signal.aborted) call.report({ type: "tool", message: head(visible(text), noticeCharactersMax) });
+        if (signal.aborted) return;
+        const clean = visible(cleanText(options.redactor, text, "operator"));
+        call.report({ type: "tool", message: head(clean, noticeCharactersMax) });
       },
     }),
     cwd,
     blobs: options.blobs,
+    results: Object.freeze({
+      has: (digest: string) => options.hasResult?.(call.root, digest) ?? Promise.resolve(false),
+    }),
     signal,
     deadlineAtMs,
     idempotencyKey: call.key,
     catalog,
     clock: options.seams.clock,
   });
+}
+
+/** Catalogs never change, so one is looked through once. */
+const serversOf = new WeakMap<ResolvedCatalog, readonly McpClient[]>();
+
+/** The MCP servers whose tools a catalog has. */
+function serversIn(catalog: ResolvedCatalog): readonly McpClient[] {
+  let servers = serversOf.get(catalog);
+  if (servers === undefined) {
+    const names = catalog.entries.filter(({ sourceKind }) => sourceKind === "mcp")
+      .map(({ canonicalName }) => canonicalName.split(".")[1] ?? "");
+    servers = deepFreeze([...new Set(names)].map((server) => ({ server })));
+    serversOf.set(catalog, servers);
+  }
+  return servers;
 }
 
 /** What an attempt means that ended before anything could be applied. */

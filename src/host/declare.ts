@@ -1,4 +1,5 @@
 /** Makes a connection's declaration from a manifest: what the host knows and decides, before anything is started. */
+import { matchCapability } from "../../actors/policy/capability.ts";
 import type { HostPolicy } from "../../schemas/config.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import type { Json } from "../../schemas/json.ts";
@@ -21,6 +22,10 @@ export interface LoadedServer {
 /** What a host decides by. */
 export interface DeclareOptions extends FingerprintOptions {
   readonly policy: Pick<HostPolicy, "connect">;
+  /** What the agent was granted. To declare a server grants nothing (DM-29). */
+  readonly capabilities: readonly string[];
+  /** Names of the host's secrets: `${NAME}` of one of them needs a grant of its own. */
+  readonly secrets: ReadonlySet<string>;
   /** True if the operator trusts a fingerprint. */
   readonly isTrusted: (fingerprint: string) => Promise<boolean>;
   /** Set for an agent that comes with troupe: its servers are ours, and we say what a repeat of their tools does. */
@@ -47,16 +52,48 @@ export function fingerprintOf(
   return digest(canonicalBytes(throughJson(declared) as unknown as Json));
 }
 
+/** Why an agent may not have a server started, if it lacks the capability for that (DM-24). */
+export function connectRefusal(server: string, capabilities: readonly string[]): Failure | undefined {
+  const capability = `mcp.connect:${server}`;
+  if (matchCapability(capabilities, capability) !== undefined) return undefined;
+  return failure(
+    "capability_missing",
+    `The server "${server}" is not started: the agent lacks the capability "${capability}"; add it to ` +
+      "capabilities in agent.yaml, and begin a new session",
+  );
+}
+
+/** Why a server may not be given a secret of the host that its manifest names: only an exact grant gives it (DM-27). */
+function secretRefusal(
+  { server, manifest }: LoadedServer,
+  { secrets, capabilities }: Pick<DeclareOptions, "secrets" | "capabilities">,
+): Failure | undefined {
+  const templates = Object.values(manifest.transport === "stdio" ? manifest.env : manifest.headers);
+  const named = templates.flatMap((template) =>
+    [...template.matchAll(/\$\{([^}]*)\}/g)].map(([, name = ""]) => name)
+  );
+  const missing = named.find((name) => secrets.has(name) && !capabilities.includes(`secret.bind:${name}`));
+  if (missing === undefined) return undefined;
+  return failure(
+    "capability_missing",
+    `The server "${server}" is not started: its manifest names the secret "${missing}", and the agent lacks the ` +
+      `capability "secret.bind:${missing}"; add it to capabilities in agent.yaml, and begin a new session`,
+  );
+}
+
 /** Declares one server. */
 export async function declareServer(loaded: LoadedServer, options: DeclareOptions): Promise<McpDeclaration> {
   const { server, manifest, origin } = loaded;
-  const { builtIn, policy } = options;
+  const { builtIn, policy, capabilities } = options;
+  const refusal = connectRefusal(server, capabilities) ?? secretRefusal(loaded, options);
   const fingerprint = await fingerprintOf(loaded, options);
   const isTrusted = builtIn !== undefined || await options.isTrusted(fingerprint);
-  const gate: ConnectGate = policy.connect === "deny" ? "denied" : isTrusted ? "granted" : "prompt";
+  const isDenied = refusal !== undefined || policy.connect === "deny";
+  const gate: ConnectGate = isDenied ? "denied" : isTrusted ? "granted" : "prompt";
   const folder = manifest.transport === "stdio"
     ? await workingFolder(options.workspace, manifest.cwd ?? ".", server)
     : "";
+  const problem = refusal ?? (typeof folder === "string" ? undefined : folder);
   return {
     server,
     manifest,
@@ -65,7 +102,7 @@ export async function declareServer(loaded: LoadedServer, options: DeclareOption
     origin,
     trust: builtIn !== undefined ? "trusted_local" : isTrusted ? "third_party" : "unknown",
     gate,
-    ...(typeof folder === "string" ? {} : { problem: folder }),
+    ...(problem === undefined ? {} : { problem }),
     preview: await previewOf(manifest, options.digest),
     effects: builtIn?.effects ?? {},
   };

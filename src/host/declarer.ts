@@ -11,6 +11,8 @@ import { TrustStore } from "./trust.ts";
 export interface DeclarerOptions {
   readonly policy: HostPolicy;
   readonly digest: Seams["digest"];
+  /** Names of the host's secrets. */
+  readonly secrets: ReadonlySet<string>;
   /** Where trust is kept; undefined if no place is known: then nothing is trusted. */
   readonly trustFile: string | undefined;
 }
@@ -25,10 +27,15 @@ export class Declarer {
 
   /**
    * The declarations of a session's servers. For an agent that comes with troupe the servers are our own, whatever
-   * `servers` says; nobody else's word makes a server trusted.
+   * `servers` says; nobody else's word makes a server trusted. `capabilities` are the agent's: without
+   * `mcp.connect:<server>` a server is not started (DM-54).
    */
-  async declare(home: SessionHome, servers: readonly LoadedServer[]): Promise<readonly McpDeclaration[]> {
-    const { policy, digest, trustFile } = this.#options;
+  async declare(
+    home: SessionHome,
+    servers: readonly LoadedServer[],
+    capabilities: readonly string[],
+  ): Promise<readonly McpDeclaration[]> {
+    const { policy, digest, secrets, trustFile } = this.#options;
     const embedded = home.agent.kind === "embedded" ? embeddedAgent(home.agent.name) : undefined;
     const loaded = home.agent.kind === "embedded" ? embedded?.servers ?? [] : servers;
     const isTrusted = async (fingerprint: string) =>
@@ -37,7 +44,8 @@ export class Declarer {
     const { workspace } = home;
     const declarations: McpDeclaration[] = [];
     for (const server of loaded) {
-      declarations.push(await declareServer(server, { workspace, policy, digest, isTrusted, ...builtIn }));
+      const options = { workspace, policy, capabilities, secrets, digest, isTrusted, ...builtIn };
+      declarations.push(await declareServer(server, options));
     }
     return declarations;
   }

@@ -29,7 +29,7 @@ const demo: EmbeddedSource = {
     instructions: "You look around in the workspace and say what you found.",
     model: "scripted/demo",
     tools: ["list_files", "tools_list"],
-    capabilities: ["fs.read", "mcp.call:files"],
+    capabilities: ["fs.read", "mcp.connect:files", "mcp.call:files"],
   },
   servers: {
     files: {

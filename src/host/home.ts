@@ -1,5 +1,6 @@
 /** The host's own places: its configuration and its default store. A project folder decides neither. */
 import { HostConfig } from "../../schemas/config.ts";
+import type { SecretSources } from "../../schemas/secret.ts";
 import { StoreError } from "../journal/store.ts";
 import { ConfigError, readConfigFile } from "../config_file.ts";
 
@@ -29,7 +30,17 @@ export async function readHostSettings(env: Env): Promise<HostSettings> {
     const reason = isAbsent ? "there is no such file" : "it cannot be read";
     throw new ConfigError(`Cannot read the configuration "${file}": ${reason}`, file, { line: 1, column: 1 });
   }
-  return { config: await readConfigFile(HostConfig, text, file), file };
+  const settings = { config: await readConfigFile(HostConfig, text, file), file };
+  return { ...settings, config: { ...settings.config, secrets: absoluteSecrets(env, settings) } };
+}
+
+/** Files of secrets are named as other files of the configuration are: beside it, or below the user's folder. */
+function absoluteSecrets(env: Env, settings: HostSettings): SecretSources {
+  const sources = Object.entries(settings.config.secrets).map(([name, source]) => {
+    const isFile = source.startsWith("file:");
+    return [name, isFile ? `file:${besideConfig(source.slice("file:".length), env, settings)}` : source];
+  });
+  return Object.fromEntries(sources);
 }
 
 /** Where the store is: what was asked for, `$TROUPE_STORE`, the configuration, or the user's data folder. */

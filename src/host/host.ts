@@ -2,6 +2,7 @@
 import type { AgentDefinition } from "../../schemas/agent.ts";
 import type { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import type { PermissionMode } from "../../schemas/mode.ts";
 import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
 import type { KernelEvent } from "../kernel/kernel.ts";
 import type { TurnReport } from "../runtime.ts";
@@ -43,6 +44,8 @@ export interface SessionOrder {
   readonly title: string;
   /** The MCP servers of the agent's folder. Those of an agent that comes with troupe are the owner's own. */
   readonly servers: readonly LoadedServer[];
+  /** Default `default`. */
+  readonly mode?: PermissionMode | undefined;
 }
 
 /** A prompt to be given. */

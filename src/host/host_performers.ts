@@ -3,6 +3,7 @@ import { z } from "zod";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import { PermissionMode } from "../../schemas/mode.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
 import { createMcpCall } from "../effects/mcp_call.ts";
 import { createMcpConnection } from "../effects/mcp_connection.ts";
@@ -23,11 +24,18 @@ import { readHome, type SessionHome } from "./session_home.ts";
 const sessionsMax = 256;
 
 /** What the first entry of a session says about it, as far as performers need it. */
-const Created = z.looseObject({ input: z.looseObject({ agent: AgentDefinition, home: z.string() }) });
+const Created = z.looseObject({
+  input: z.looseObject({
+    agent: AgentDefinition,
+    home: z.string(),
+    mode: PermissionMode.default("default"),
+  }),
+});
 
 /** What performers know of one session. */
 interface Place {
   readonly agent: AgentDefinition;
+  readonly mode: PermissionMode;
   readonly home: SessionHome;
   readonly workspace: Workspace | Failure;
   provider: Promise<ModelProvider> | undefined;
@@ -36,15 +44,20 @@ interface Place {
 /** Makes the performers of a host. */
 export function createHostPerformers(services: HostServices, connections: Connections): HostPerformers {
   const places = new Places(services);
-  const { conversations, catalogOf, journal, seams } = services;
+  const { conversations, catalogOf, journal, redactor, seams } = services;
   const call = createToolCall({
     tools: builtinTools,
     catalogOf,
     workspaceOf: (root) => places.workspaceOf(root),
-    permissionsOf: (root) => ({ mode: "default", capabilities: places.known(root).agent.capabilities }),
+    permissionsOf: (root) => {
+      const { agent, mode } = places.known(root);
+      return { mode, capabilities: agent.capabilities };
+    },
     messages: (root, intent) => conversations.transcript(root, intent),
     appState: () => ({}),
     blobs: blobsOf(services),
+    redactor,
+    hasResult: (root, digest) => conversations.hasResult(root, digest),
     seams,
     mcp: createMcpCall({
       clientOf: (connection) => connections.clientOf(connection),
@@ -61,6 +74,7 @@ export function createHostPerformers(services: HostServices, connections: Connec
       providerOf: (name, root) => places.providerOf(name, root),
       transcript: (root, intent) => conversations.transcript(root, intent),
       catalogOf,
+      redactor,
       seams,
     }),
   };
@@ -150,7 +164,8 @@ class Places {
       if (!created.success || home === undefined) break;
       const opened = await openWorkspace(home.workspace);
       const workspace = opened.ok ? opened.value : opened.failure;
-      return { agent: created.data.input.agent, home, workspace, provider: undefined };
+      const { agent, mode } = created.data.input;
+      return { agent, mode, home, workspace, provider: undefined };
     }
     return failure("tool_failed", "The session does not say where it is at home: it is from another release");
   }

@@ -1,4 +1,6 @@
 /** The store of this process: its runtime does what commands ask for, and what comes by the door. */
+import { z } from "zod";
+import { AgentDefinition } from "../../schemas/agent.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { HostConfig } from "../../schemas/config.ts";
@@ -38,7 +40,8 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
     },
     createSession: (order) => createSession(parts, order),
     declareServers: async (session, home, servers) => {
-      await runtime.declareServers(session, await declarer.declare(home, servers));
+      const capabilities = await capabilitiesOf(runtime, session);
+      await runtime.declareServers(session, await declarer.declare(home, servers, capabilities));
     },
     prompt: (order, hear) => givePrompt({ runtime, answerers }, order, hear),
     cancel: async (session, reason) => {
@@ -70,9 +73,20 @@ async function createSession(
     home: writeHome(order.home),
     sources: builtinSources,
     policy: config.policy,
-    servers: await declarer.declare(order.home, order.servers),
+    servers: await declarer.declare(order.home, order.servers, order.agent.capabilities),
+    mode: order.mode,
     title: order.title,
   });
+}
+
+const Created = z.looseObject({ input: z.looseObject({ agent: AgentDefinition }) });
+
+/** What a session's agent was granted when it began, whatever its folder says by now. */
+async function capabilitiesOf({ journal }: Runtime, session: RootAddress): Promise<readonly string[]> {
+  for await (const { body } of journal.readEntries(session)) {
+    return Created.safeParse(body).data?.input.agent.capabilities ?? [];
+  }
+  return [];
 }
 
 async function givePrompt(

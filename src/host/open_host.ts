@@ -11,7 +11,10 @@ import type { Seams } from "../seams.ts";
 import { Answerers } from "./answerers.ts";
 import type { ActingHost } from "./host.ts";
 import { createHostPerformers } from "./host_performers.ts";
+import { createDoorRedactor } from "../effects/clean.ts";
+import { KnownSecrets } from "../redact/known_secrets.ts";
 import { createLocalHost } from "./local_host.ts";
+import { type HostSecret, readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
 import type { Env } from "./home.ts";
 import { trustFile } from "./trust.ts";
@@ -40,7 +43,17 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     // What a killed runtime left behind must be gone before anything is started again (CM-119).
     await registry.sweep();
     const answerers = new Answerers();
-    const connections = new Connections({ registry, clock, env, self });
+    const secrets = await readSecrets(config.secrets, env);
+    const known = new KnownSecrets();
+    warnOfSecrets(secrets, known, log);
+    const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
+    const connections = new Connections({
+      registry,
+      clock,
+      env: (name) => valueOf.has(name) ? valueOf.get(name) : env(name),
+      onBound: (value) => void known.add({ value, name: "variable", source: "bound" }),
+      self,
+    });
     const made: { services: HostServices | undefined } = { services: undefined };
     const store = await openKvStore(location, { log });
     const runtime = await startRuntime({
@@ -50,6 +63,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
         made.services = services;
         return createHostPerformers(services, connections);
       },
+      redactor: createDoorRedactor(known),
       strict: (options.strict ?? false) || config.durability === "strict",
       hasAnswerer: () => options.isAttended || answerers.areThere,
     }).catch((error) => {
@@ -57,13 +71,29 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       throw error;
     });
     answerers.denyUnheard(runtime.questions);
-    const declarer = new Declarer({ policy: config.policy, digest, trustFile: trustFile(env) });
+    const declarer = new Declarer({
+      policy: config.policy,
+      digest,
+      secrets: new Set(valueOf.keys()),
+      trustFile: trustFile(env),
+    });
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
     return await openWithDoor({ lock, runtime, answerers, config, seams, declarer, registry, farewell });
   } catch (error) {
     registry.killAll();
     await lock.release();
     throw error;
+  }
+}
+
+/** Makes secrets known, so that they are taken out wherever they come in. Says which cannot be, never what they are. */
+function warnOfSecrets(secrets: readonly HostSecret[], known: KnownSecrets, log: Seams["log"]): void {
+  for (const { name, source, value, problem } of secrets) {
+    const added = value === undefined
+      ? undefined
+      : known.add({ value, name, source: source as `env:${string}` | `file:${string}` });
+    const why = problem ?? (added === "added" || added === "known" ? undefined : `its value is ${added}`);
+    if (why !== undefined) log({ level: "warning", event: "secret_unusable", detail: { name, why } });
   }
 }
 

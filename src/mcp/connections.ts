@@ -27,6 +27,8 @@ export interface ConnectionsOptions {
   readonly clock: Clock;
   /** Our own environment: what servers are given of it, and what `${NAME}` stands for. */
   readonly env: ReadVariable;
+  /** Told of every value that a server was given by a variable: it is a secret from then on. */
+  readonly onBound?: (value: string) => void;
   /** What `troupe` means as a command. */
   readonly self: OwnProgram;
 }
@@ -102,6 +104,7 @@ export class Connections {
     const expanded = expandVariables(manifest.env, this.#options.env);
     if ("missing" in expanded) return missingVariables(server, expanded.missing);
     const { values, secrets } = expanded;
+    for (const secret of secrets) this.#options.onBound?.(secret);
     await this.close({ root, launch: this.#live.get(root)?.launch ?? launch });
     if (signal.aborted) return closedEarly(declaration);
     const startedAt = clock.now();

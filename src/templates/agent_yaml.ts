@@ -15,9 +15,11 @@ model: scripted/script.yaml
 # Built-in tools. Those of MCP servers come with the manifests in mcp/.
 tools: [list_files, read_file]
 
-# What the agent may do. To have a tool is not enough: without its capability every call is denied.
+# What the agent may do. To have a tool is not enough: without its capability every call is denied, and without
+# mcp.connect:files the server "files" is not started.
 capabilities:
   - fs.read
+  - mcp.connect:files
   - mcp.call:files
 `;
 }

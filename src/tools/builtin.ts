@@ -2,13 +2,14 @@
 import type { CatalogSource } from "../../schemas/catalog.ts";
 import { listFiles } from "./list_files.ts";
 import { readFile } from "./read_file.ts";
+import { readResult } from "./read_result.ts";
 import { searchFiles } from "./search_files.ts";
 import type { BuiltinTool } from "./tool.ts";
 import { toolsList } from "./tools_list.ts";
 
 /** By source kind: `troupe` tools are about the runtime itself, `runtime` tools act on the machine it runs on. */
 const toolsOf = {
-  troupe: [toolsList],
+  troupe: [toolsList, readResult],
   runtime: [listFiles, readFile, searchFiles],
 } as const satisfies { readonly [kind in "troupe" | "runtime"]: readonly BuiltinTool[] };
 

@@ -31,6 +31,8 @@ const shownCharactersMax = 160;
 /** Longest time for the lines of one file, and for all files, in milliseconds. */
 const fileDurationMsMax = 250;
 const searchDurationMsMax = 10_000;
+/** How long a search may hold the event loop, but for one file, in milliseconds. */
+const heldMsMax = 20;
 /** Files read at once: reading waits for the disk, matching does not. */
 const readsAtOnce = 8;
 
@@ -97,21 +99,34 @@ class Search {
   readonly #endsAtMs: number;
   readonly #lines: string[] = [];
   readonly #notes = { binary: 0, large: 0, unreadable: 0, slow: 0, longLines: 0 };
+  #letGoAtMs: number;
   #stopped: "" | "full" | "late" = "";
 
   constructor(matcher: Matcher, use: SearchUse, linesMax: number) {
     this.#matcher = matcher;
     this.#use = use;
     this.#linesMax = linesMax;
-    this.#endsAtMs = use.clock.now() + searchDurationMsMax;
+    this.#letGoAtMs = use.clock.now();
+    this.#endsAtMs = this.#letGoAtMs + searchDurationMsMax;
   }
 
   async run(paths: readonly string[]): Promise<void> {
     for (let at = 0; at < paths.length && this.#stopped === ""; at += readsAtOnce) {
       const group = paths.slice(at, at + readsAtOnce);
       const reads = await Promise.all(group.map((path) => this.#use.cwd.readText(path, fileBytesMax)));
-      for (const [index, read] of reads.entries()) this.#search(group[index] ?? "", read);
+      for (const [index, read] of reads.entries()) {
+        this.#search(group[index] ?? "", read);
+        await this.#letOthersRun();
+      }
     }
+  }
+
+  /** A cancel can be heard, and others work, only while the search lets go of the event loop. */
+  async #letOthersRun(): Promise<void> {
+    const { clock } = this.#use;
+    if (clock.now() - this.#letGoAtMs < heldMsMax) return;
+    await new Promise<void>((resolve) => clock.defer(resolve));
+    this.#letGoAtMs = clock.now();
   }
 
   #search(path: string, read: Checked<TextRead>): void {

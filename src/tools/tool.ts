@@ -4,13 +4,11 @@ import type { ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
+import type { PermissionMode } from "../../schemas/mode.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
 import { type Attachment, ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { Clock } from "../seams.ts";
 import type { Workspace } from "./workspace.ts";
-
-/** How freely tools may act without a person (LC-21). */
-export type PermissionMode = "default" | "plan" | "auto";
 
 /** What the agent may do, as its tools see it: the gates themselves were passed before a handler runs (LC-1, LC-2). */
 export interface PermissionContext {
@@ -48,6 +46,8 @@ export interface ToolUseContext {
   /** The working folder, behind its guard. */
   readonly cwd: Workspace;
   readonly blobs: ToolBlobs;
+  /** The whole results that this session has got so far, by digest. */
+  readonly results: { has(digest: string): Promise<boolean> };
   /** Aborts at the deadline, on cancel, and when the runtime stops. */
   readonly signal: AbortSignal;
   /** In milliseconds since the epoch. */

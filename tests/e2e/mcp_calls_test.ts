@@ -66,9 +66,12 @@ Deno.test("servers with a tool of one name are told apart, and their session rep
     ]);
     assert.match(
       log,
-      /-> docs__search\n.*\n.* mcp\.docs\.search \{"q": 1\}\n.*ok search: the handbook found/,
+      /-> docs__search\n.*\n.* mcp\.docs\.search \{"q": 1\}\n.* "verdict": "allow".*\n.*ok search: the handbook found/,
     );
-    assert.match(log, /-> wiki__search\n.*\n.* mcp\.wiki\.search \{"q": 2\}\n.*ok search: the wiki found/);
+    assert.match(
+      log,
+      /-> wiki__search\n.*\n.* mcp\.wiki\.search \{"q": 2\}\n.*\n.*ok search: the wiki found/,
+    );
     assert.match(log, /docs 3 tools, wiki 3 tools/);
     const [close] = bodiesOf(await entriesOf(stage, `connection/docs@${id}`), "outcome", "mcp.close");
     assert.deepEqual(close?.["value"], { code: 0, signal: null, stderr: "" });
@@ -108,8 +111,8 @@ Deno.test("server whose tool has the name of a built-in is refused, and both pro
       const agent = await loadAgent("agent", { cwd: stage.folder, digest });
       const home = { agent: agent.home, workspace: stage.path("ws") };
       const { policy } = HostConfig.parse({});
-      const declarer = new Declarer({ policy, digest, trustFile: undefined });
-      const servers = await declarer.declare(home, agent.servers);
+      const declarer = new Declarer({ policy, digest, secrets: new Set(), trustFile: undefined });
+      const servers = await declarer.declare(home, agent.servers, agent.definition.capabilities);
       const session = await runtime.createSession({
         agent: agent.definition,
         coreRevision: agent.coreRevision,

@@ -43,7 +43,7 @@ Deno.test("server that was added is seen by the next turn, its calls pass capabi
     const docs = planned(stage, { name: "docs", started: stage.path("docs") });
     await writeMcpAgent(stage, {
       servers: { docs },
-      capabilities: ["mcp.call:docs", "mcp.call:more", "mcp.call:asks"],
+      capabilities: ["mcp.connect:*", "mcp.call:docs", "mcp.call:more", "mcp.call:asks"],
       answers: [
         { calls: [callOf("docs__search"), callOf("more__search")] },
         { text: "first" },

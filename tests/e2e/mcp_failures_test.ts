@@ -1,6 +1,7 @@
 /** MCP servers that cannot be used, or misbehave: the turn goes on with what there is, and everybody is told why. */
 import assert from "node:assert/strict";
 import { openReaderHost } from "../../src/host/reader_host.ts";
+import { textEnvelope } from "../../src/tools/tool.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 import { limits } from "../../schemas/limits.ts";
 import {
@@ -126,14 +127,23 @@ Deno.test("turn that fails beside servers that fail, one of them by saying nothi
   });
 });
 
-Deno.test("result of 9 MB is cut for the model, kept as a whole beside the journal, and leaves its entries small", async () => {
+// LC-15
+Deno.test("result of 9 MB is cut for the model, kept as a whole beside the journal, can be paged through, and leaves entries small", async () => {
   await onMcpStage(async (stage) => {
+    const result = await digestOf(JSON.stringify(textEnvelope("x".repeat(9_000_000))));
     await writeMcpAgent(stage, {
       servers: { large: bad(stage, ["big"]), good: planned(stage, { name: "good" }) },
+      tools: ["read_result"],
       answers: [
         { calls: [callOf("large__echo")] },
         { expect: "more characters; the whole result is sha256:", calls: [callOf("good__search")] },
-        { text: "finished" },
+        {
+          calls: [
+            callOf("read_result", { result, offset: 8_999_990 }),
+            callOf("read_result", { result, limit: 5 }),
+          ],
+        },
+        { expect: "xxxxx", text: "finished" },
       ],
     });
     const { code, out, err } = await stage.run(...firstTurn, "--answer", "allow", "--json");
@@ -144,12 +154,18 @@ Deno.test("result of 9 MB is cut for the model, kept as a whole beside the journ
     assert.deepEqual([large?.["isError"], large?.["truncated"]], [false, true]);
     assert.ok(String(large?.["model"]).length <= limits.toolOutputCharactersMax);
     assert.equal(good?.["model"], "good found {}");
+    const pages = bodiesOf(entries, "outcome", "tool.call").map(({ value }) => (value as Line)["model"]);
+    assert.deepEqual(pages, ["x".repeat(10), "xxxxx\n[8999995 more characters; go on with offset 5]"]);
     const whole = await readBlob(stage, String((large?.["full"] as Line)["digest"]));
     const envelope = JSON.parse(whole) as { readonly content: readonly { readonly text: string }[] };
     assert.ok(envelope.content[0]?.text === "x".repeat(9_000_000));
     assert.match(await stage.output("replay", "last", "--strict"), /no divergence/);
   });
 });
+
+async function digestOf(text: string): Promise<string> {
+  return await createSystemSeams({ log: () => {} }).digest(new TextEncoder().encode(text));
+}
 
 async function readBlob(stage: Stage, digest: string): Promise<string> {
   const host = await openReaderHost(stage.path("store.db"), createSystemSeams({ log: () => {} }));

@@ -75,7 +75,8 @@ export interface AgentSketch {
 
 /** Writes an agent with its servers; JSON is YAML. Its workspace holds `a.txt`. */
 export async function writeMcpAgent(stage: Stage, sketch: AgentSketch): Promise<void> {
-  const { servers, answers, folder = "agent", tools = [], capabilities = ["mcp.call:*"] } = sketch;
+  const { servers, answers, folder = "agent", tools = [], capabilities = ["mcp.connect:*", "mcp.call:*"] } =
+    sketch;
   const agent = { name: "tester", model: "scripted/script.yaml", tools, capabilities };
   await stage.write({
     [`${folder}/agent.yaml`]: JSON.stringify(agent),

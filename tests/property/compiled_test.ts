@@ -10,6 +10,7 @@ import { AgentDefinition } from "../../schemas/agent.ts";
 import { HostPolicy } from "../../schemas/config.ts";
 import { failure, retryableFailure } from "../../schemas/failure.ts";
 import type { Json } from "../../schemas/json.ts";
+import { PermissionMode } from "../../schemas/mode.ts";
 import { Decision } from "../../schemas/question.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import { throughJson } from "../../src/canonical.ts";
@@ -195,6 +196,7 @@ Deno.test("compiled machines live a session as interpreted ones do", () => {
         home: "x",
         catalog: "catalog/ses_1",
         principal: localOperator,
+        mode: pickFrom(PermissionMode.options, random),
         servers: pickFrom(serverSets, random),
       },
     });

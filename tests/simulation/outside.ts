@@ -1,4 +1,5 @@
 /** The world outside: targets of tools with a ledger, a model, requests on the wire. It outlives every crash. */
+import { createDoorRedactor } from "../../src/effects/clean.ts";
 import type { PortKind } from "../../schemas/effect.ts";
 import { failure } from "../../schemas/failure.ts";
 import type { ToolResultEnvelope } from "../../schemas/tool.ts";
@@ -124,6 +125,7 @@ export class Outside {
     let current: Started | undefined;
     const builtins = tools.map((tool) => builtinOf(tool, (text) => this.#start(life, tool, current, text)));
     const call = createToolCall({
+      redactor: createDoorRedactor(),
       tools: new Map(builtins.map((tool) => [tool.definition.name, tool])),
       catalogOf,
       workspaceOf: () => undefined as never,
@@ -141,6 +143,7 @@ export class Outside {
       seams,
     });
     const generate = createModelGenerate({
+      redactor: createDoorRedactor(),
       providerOf: (_name, root) => this.#modelOf(life, root),
       transcript: (root, intent) => conversations.transcript(root, intent),
       catalogOf,

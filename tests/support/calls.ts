@@ -7,6 +7,7 @@ import type { CatalogEntry, CatalogRef } from "../../schemas/catalog.ts";
 import type { PortArgs, PortKind } from "../../schemas/effect.ts";
 import type { InvocationRequest, InvocationResult } from "../../schemas/invocation.ts";
 import type { Json } from "../../schemas/json.ts";
+import type { PermissionMode } from "../../schemas/mode.ts";
 import type { ModelCall } from "../../schemas/model.ts";
 import type { Decision } from "../../schemas/question.ts";
 import type { EffectClass, Mechanism, ToolDefinition } from "../../schemas/tool.ts";
@@ -50,6 +51,7 @@ export interface CallSketch {
   readonly entry?: Partial<CatalogEntry>;
   readonly request?: Partial<InvocationRequest>;
   readonly capabilities?: readonly string[];
+  readonly mode?: PermissionMode;
   readonly grants?: readonly string[];
 }
 
@@ -94,7 +96,8 @@ export const listeningMachine = setup({
 });
 
 /** The input of an invocation for a sketch: its catalog is sealed, its request names the entry. */
-export function callInput({ tool, entry, request, capabilities = [], grants = [] }: CallSketch) {
+export function callInput(sketch: CallSketch) {
+  const { tool, entry, request, capabilities = [], mode = "default", grants = [] } = sketch;
   const definition = toolOf("look", tool);
   const catalog = sealCatalog([definition], entry);
   const full = {
@@ -106,7 +109,7 @@ export function callInput({ tool, entry, request, capabilities = [], grants = []
     origin: "model",
     ...request,
   };
-  return { request: full as InvocationRequest, capabilities, grants, at: 1_000 };
+  return { request: full as InvocationRequest, capabilities, mode, grants, at: 1_000 };
 }
 
 /** Starts one invocation as a turn would. */

@@ -2,7 +2,7 @@
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { Principal } from "../../schemas/principal.ts";
 import type { OpenQuestion } from "../../src/effects/question_ask.ts";
-import type { ActingHost, HostEvent, PromptOrder } from "../../src/host/host.ts";
+import type { ActingHost, HostEvent, PromptOrder, SessionOrder } from "../../src/host/host.ts";
 import type { TurnReport } from "../../src/runtime.ts";
 
 /** Address of the one session. */
@@ -45,6 +45,8 @@ export function fakeQuestion(n: number): OpenQuestion {
 /** What a test holds of its host. */
 export interface FakeHost extends ActingHost {
   readonly prompts: PromptOrder[];
+  /** Sessions that were asked for. */
+  readonly orders: SessionOrder[];
   /** Tells the giver of the last prompt. */
   say(event: HostEvent): void;
   /** Ends the turn of the last prompt. */
@@ -92,7 +94,11 @@ export function createFakeHost(
       if (signal.aborted) return;
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     },
-    createSession: () => Promise.resolve(fakeRoot),
+    orders: [],
+    createSession: (order) => {
+      host.orders.push(order);
+      return Promise.resolve(fakeRoot);
+    },
     prompt: (order, hear) => {
       host.prompts.push(order);
       current = { hear, turn: Promise.withResolvers() };

@@ -11,6 +11,7 @@ import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts
 import { loadShelved } from "../../src/effects/shelved.ts";
 import { replay, type ReplayReport } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
+import type { Redactor } from "../../src/redact/redactor.ts";
 import { createScriptedProvider } from "../../src/model/scripted.ts";
 import { type Runtime, type RuntimeOptions, startRuntime } from "../../src/runtime.ts";
 import type { BuiltinTool, ToolUseContext } from "../../src/tools/tool.ts";
@@ -97,6 +98,7 @@ export interface StageOptions {
   readonly hasAnswerer?: () => boolean;
   readonly agent?: { readonly [key: string]: unknown };
   readonly policy?: unknown;
+  readonly redactor?: Redactor;
   readonly runtime?: Partial<RuntimeOptions>;
 }
 
@@ -129,8 +131,10 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     strict: options.strict ?? false,
     ...(options.code === undefined ? {} : { code: options.code }),
     ...(options.hasAnswerer === undefined ? {} : { hasAnswerer: options.hasAnswerer }),
-    performers: ({ conversations, catalogOf, seams }) => ({
+    ...(options.redactor === undefined ? {} : { redactor: options.redactor }),
+    performers: ({ conversations, catalogOf, redactor, seams }) => ({
       "model.generate": createModelGenerate({
+        redactor,
         providerOf: (name) => name === "scripted" ? provider : undefined,
         transcript: (root, intent) => conversations.transcript(root, intent),
         catalogOf,
@@ -138,6 +142,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       }),
       ...noServers,
       "tool.call": createToolCall({
+        redactor,
         tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
         catalogOf,
         workspaceOf: () => undefined as never,

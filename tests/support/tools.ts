@@ -77,6 +77,7 @@ export function useIn(cwd: Workspace, changes: Partial<ToolUseContext> = {}): To
     notifications: { push: () => {} },
     cwd,
     blobs: createBlobs(),
+    results: { has: () => Promise.resolve(false) },
     signal: new AbortController().signal,
     deadlineAtMs: Number.MAX_SAFE_INTEGER,
     idempotencyKey: "session/ses_1#1.0",

@@ -52,7 +52,7 @@ Deno.test("agent is a folder, its file, or the name of one that comes with troup
   });
 });
 
-Deno.test("agent's revision is the hash of what it says, not of how it is written (DM-9)", async () => {
+Deno.test("agent's revision is the hash of what it says, not of how it is written", async () => {
   const other =
     "# the same\ncapabilities:\n  - fs.read\ntools: ['read_file']\nname: tester\nmodel: scripted/script.yaml\n";
   await withFiles(
@@ -65,6 +65,7 @@ Deno.test("agent's revision is the hash of what it says, not of how it is writte
   );
 });
 
+// Proves DM-4: an unknown key, and a tool that does not exist, selected or overridden.
 Deno.test("agent that is broken is refused at its place", async () => {
   const cases: readonly (readonly [string, RegExp])[] = [
     [`${good}colour: red\n`, /a\/agent\.yaml:5:1: unknown key "colour"/],
@@ -84,7 +85,7 @@ Deno.test("agent that is broken is refused at its place", async () => {
   }
 });
 
-Deno.test("agent of an MCP tool's override is accepted: the server may come later (DM-4)", async () => {
+Deno.test("agent of an MCP tool's override is accepted: the server may come later", async () => {
   await withFiles({ "a/agent.yaml": `${good}overrides:\n  mcp.docs.find: { risk: high }\n` }, async (cwd) => {
     assert.equal((await loadAgent("a", { cwd, digest })).definition.name, "tester");
   });

@@ -7,6 +7,7 @@ import {
   stricter,
 } from "../../actors/policy/approval.ts";
 import { HostPolicy } from "../../schemas/config.ts";
+import type { ApprovalPolicy } from "../../schemas/tool.ts";
 
 const subject: ApprovalSubject = {
   canonicalName: "mcp.docs.search",
@@ -63,11 +64,31 @@ Deno.test("approval rule for a low risk never loosens the default for a high one
 Deno.test("approval of a tool is the strictest of its own, the agent's and the host's", () => {
   const auto = HostPolicy.parse({});
   const prompt = HostPolicy.parse({ default: "prompt" });
-  assert.equal(effectiveApproval(auto, subject, "auto", undefined), "auto");
-  assert.equal(effectiveApproval(auto, subject, "prompt", "auto"), "prompt");
-  assert.equal(effectiveApproval(auto, subject, "auto", "deny"), "deny");
-  assert.equal(effectiveApproval(prompt, subject, "auto", "auto"), "prompt");
-  assert.equal(effectiveApproval(prompt, subject, "deny", "auto"), "deny");
+  const of = (policy: HostPolicy, own: ApprovalPolicy, override?: ApprovalPolicy) => {
+    const { approval, by } = effectiveApproval(policy, subject, own, override);
+    return [approval, by];
+  };
+  assert.deepEqual(of(auto, "auto"), ["auto", undefined]);
+  assert.deepEqual(of(auto, "prompt", "auto"), ["prompt", "tool"]);
+  assert.deepEqual(of(auto, "auto", "deny"), ["deny", "agent"]);
+  assert.deepEqual(of(prompt, "auto", "auto"), ["prompt", "host_default"]);
+  assert.deepEqual(of(prompt, "prompt", "prompt"), ["prompt", "host_default"]);
+  assert.deepEqual(of(prompt, "deny", "auto"), ["deny", "tool"]);
+  assert.deepEqual(of(prompt, "deny", "deny"), ["deny", "agent"]);
+});
+
+// Proves LC-21: what the host says of this very tool is no matter of a mode, whoever else asks.
+Deno.test("approval is the host's own question exactly if a rule for the tool's name or capability asks", () => {
+  const isAsked = (policy: Parameters<typeof HostPolicy.parse>[0]) =>
+    effectiveApproval(HostPolicy.parse(policy), subject, "prompt", "prompt").isAskedByHost;
+  assert.ok(isAsked({ tools: { "mcp.docs.search": "prompt" } }));
+  assert.ok(isAsked({ capabilities: { "mcp.call:*": "prompt" } }));
+  assert.ok(isAsked({ capabilities: { "mcp.call:docs": "deny" } }));
+  for (
+    const policy of [{}, { default: "prompt" }, { risks: { low: "prompt" } }, {
+      tools: { "mcp.docs.search": "auto" },
+    }]
+  ) assert.ok(!isAsked(policy), JSON.stringify(policy));
 });
 
 Deno.test("approval looks no tool up on Object.prototype", () => {

@@ -64,7 +64,6 @@ Deno.test("batch keeps the model's order in the positions", () => {
   assert.deepEqual(positions, [0, 1, 2, 3, 4]);
 });
 
-// Proves CM-83: a call says nothing, or has no entry, and stands alone.
 Deno.test("batch holds a call that does not claim parallel safety for unsafe", () => {
   assert.equal(shape("u"), "u");
   assert.deepEqual(plan("").stages, []);

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { builtinSources, builtinTools } from "../../src/tools/builtin.ts";
 
-// Proves CM-92 and CM-83 as design.md decides them: `subagent_list` comes with child agents; until then no tool of the
-// core runs beside another, and of the execution runtime only those that read.
-Deno.test("builtin tools run beside each other only if they read the workspace", () => {
+// CM-92. `subagent_list` comes with child agents; until then no tool of the core runs beside another, and of the execution
+// runtime only those that read.
+Deno.test("builtin tools run beside each other only if they read the workspace (CM-92 as design.md section 8 decides it)", () => {
   const parallel = builtinSources.flatMap((source) =>
     source.tools.filter((tool) => tool.parallelSafe).map((tool) => `${source.kind}.${tool.name}`)
   );

@@ -43,7 +43,7 @@ Deno.test("catalog seals what it resolved and then tells its subscriber", () => 
   assert.deepEqual(run.messages(), [{ to: "session/ses_1", type: "catalog.issued", message }]);
 });
 
-// Proves AR-1, AR-2, DM-5: a change opens a new epoch, the old catalog is never touched.
+// Proves AR-2, DM-5: a change opens a new epoch, the old catalog is never touched.
 Deno.test("catalog issues a new epoch when its sources change", () => {
   const run = start([]);
   run.settle("catalog.seal", issued("a", 1));

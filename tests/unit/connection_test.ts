@@ -143,19 +143,19 @@ Deno.test("connection does not try a failed server again for 30 s, then tries on
   const run = failedConnection();
   const failedAt = run.now - 1;
   assert.deepEqual([run.state(), run.hasTag("rest")], ["failed", true]);
-  run.now = failedAt + limits.mcpFailureHoldMs - 1;
+  run.now = failedAt + 30_000 - 1;
   run.open("b");
   assert.deepEqual([run.state(), run.pending()], ["failed", []]);
   assert.deepEqual(run.replies(), ["a mcp_connect_failed", "b mcp_connect_failed"]);
   assert.deepEqual(run.offers(), ["mcp_connect_failed", "mcp_connect_failed"]);
-  run.now = failedAt + limits.mcpFailureHoldMs;
+  run.now = failedAt + 30_000;
   run.open("c");
   run.open("d");
   assert.deepEqual([run.state(), run.pending(), run.launch()], ["connecting", ["mcp.connect"], 2]);
   run.fail("mcp.connect", { code: "mcp_connect_timed_out", status: "timed_out" });
   assert.deepEqual(run.replies().slice(2), ["c mcp_connect_timed_out", "d mcp_connect_timed_out"]);
   // The second failure is held from its own time on.
-  run.now = failedAt + 2 * limits.mcpFailureHoldMs;
+  run.now = failedAt + 2 * 30_000;
   run.open("e");
   assert.deepEqual([run.state(), run.offers().length], ["failed", 4]);
 });

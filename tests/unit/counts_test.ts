@@ -62,10 +62,10 @@ Deno.test("turn costs one more flush for every stage of calls that could hurt (K
   assert.equal((await costOf(together(10), { effect: "non_idempotent" })).flushes, 11);
 });
 
-Deno.test("turn writes two entries a call, three a step, and four of its own", async () => {
+Deno.test("turn writes three entries a call, three a step, and four of its own", async () => {
   for (const steps of [together(1), together(10), apart(10)]) {
     const calls = steps.reduce((sum, one) => sum + one, 0);
-    assert.equal((await costOf(steps, read)).entries, 2 * calls + 3 * steps.length + 4, `${steps}`);
+    assert.equal((await costOf(steps, read)).entries, 3 * calls + 3 * steps.length + 4, `${steps}`);
   }
 });
 
@@ -75,7 +75,7 @@ Deno.test("turn writes few bytes a call: the conversation is not written again",
   const tenSteps = await costOf(apart(10), read);
   const thirtySteps = await costOf(apart(30), read);
   const aCall = (fifty.bytes - ten.bytes) / 40;
-  assert.ok(aCall < 1_000, `a call of a step: ${aCall}`);
+  assert.ok(aCall < 1_100, `a call of a step: ${aCall}`);
   assert.ok(ten.bytes / 10 < 1_500, `ten calls: ${ten.bytes / 10} each`);
   // A step of its own costs an answer, a plan and a request more, never the steps before it.
   const aStep = (thirtySteps.bytes - tenSteps.bytes) / 20;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AgentDefinition } from "../../schemas/agent.ts";
 import { limits } from "../../schemas/limits.ts";
 import { connectDoor, type DoorClient } from "../../src/door/client.ts";
 import { createRemoteHost } from "../../src/door/remote_host.ts";
@@ -234,6 +235,27 @@ Deno.test("door gives entries, blobs, questions and sessions as the owner has th
     assert.equal((await host.listRoots())[0]?.address, fakeRoot);
     assert.equal((await host.readHead(fakeRoot)).seq, 30);
   }, { host: createFakeHost({ entries, blob }) });
+});
+
+// Proves LC-21: whoever holds the store, a session has the mode that it was asked for with.
+Deno.test("door passes on the mode of a session that is begun behind it, and refuses another word for one", async () => {
+  const order = {
+    agent: AgentDefinition.parse({ name: "tester", model: "scripted/script.yaml" }),
+    coreRevision: "core-1",
+    home: { agent: { kind: "embedded", name: "demo" }, workspace: "/ws" },
+    title: "tester",
+    servers: [],
+  } as const;
+  await withDoor(async ({ connect, host }) => {
+    const client = await connect();
+    const remote = createRemoteHost(client, 7);
+    assert.equal(await remote.createSession({ ...order, mode: "plan" }), fakeRoot);
+    await remote.createSession(order);
+    assert.deepEqual(host.orders.map(({ mode }) => mode), ["plan", undefined]);
+    const wild = { ...order, servers: [], mode: "wild" as never };
+    assert.equal((await refusalOf(client.call("create", wild))).code, "params_invalid");
+    assert.equal(host.orders.length, 2);
+  });
 });
 
 Deno.test("door tells the giver of a prompt everything, in order, before the end", async () => {

@@ -1,4 +1,4 @@
-/** Whether only so many pieces of work run at once, in order, and none that nobody wants any more (DM-57). */
+/** Whether only so many pieces of work run at once, in order, and none that nobody wants any more. */
 import assert from "node:assert/strict";
 import { Gate } from "../../src/mcp/gate.ts";
 import { createWorld } from "../support/world.ts";

@@ -131,7 +131,7 @@ Deno.test("templates are what their schemas ask for, and fit together", async ()
     const agent = await readConfigFile(AgentDefinition, read("agent.yaml"), "agent.yaml");
     assert.equal(agent.name, name);
     assert.deepEqual([agent.model, agent.tools], ["scripted/script.yaml", ["list_files", "read_file"]]);
-    assert.deepEqual(agent.capabilities, ["fs.read", "mcp.call:files"]);
+    assert.deepEqual(agent.capabilities, ["fs.read", "mcp.connect:files", "mcp.call:files"]);
     const manifest = await readConfigFile(McpManifest, read("mcp/files.yaml"), "mcp/files.yaml");
     assert.ok(manifest.transport === "stdio");
     assert.equal(manifest.command, "troupe");

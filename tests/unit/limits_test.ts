@@ -1,6 +1,8 @@
 /** Bounds that only make sense beside each other (I12). */
 import assert from "node:assert/strict";
 import { limits } from "../../schemas/limits.ts";
+import { OutputPolicy } from "../../schemas/tool.ts";
+import { builtinTools } from "../../src/tools/builtin.ts";
 
 Deno.test("limits fit into each other, from a value to a commit", () => {
   assert.ok(limits.entryBodyBytesMax < limits.packedValueBytesMax);
@@ -16,6 +18,25 @@ Deno.test("limits fit into each other, from a value to a commit", () => {
 // Proves CM-93, DM-17: 64 rounds by default, 90 the most.
 Deno.test("limits keep the rounds of a turn", () => {
   assert.deepEqual([limits.roundsPerTurnDefault, limits.roundsPerTurnMax], [64, 90]);
+});
+
+// Proves DM-17: written out, so that nobody changes a number unseen.
+Deno.test("limits keep what a model is shown of a result, by default and of each built-in tool", () => {
+  const { toolOutputCharactersMax, readFileCharactersDefault, searchResultsMax } = limits;
+  assert.deepEqual([toolOutputCharactersMax, readFileCharactersDefault, searchResultsMax], [
+    12_000,
+    20_000,
+    50,
+  ]);
+  assert.deepEqual(OutputPolicy.parse({}), { modelCharactersMax: 12_000 });
+  for (const [name, { definition }] of builtinTools) {
+    assert.equal(definition.outputPolicy.modelCharactersMax, name === "read_file" ? 20_000 : 12_000, name);
+  }
+});
+
+// Proves DM-57 and DM-58, as numbers.
+Deno.test("limits keep how many servers start at once, and how long a failed one is left alone", () => {
+  assert.deepEqual([limits.mcpConnectsAtOnceMax, limits.mcpFailureHoldMs], [4, 30_000]);
 });
 
 Deno.test("limits are positive, and defaults lie below their maximum", () => {

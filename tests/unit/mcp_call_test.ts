@@ -1,4 +1,5 @@
 /** Whether a call of an MCP tool waits for its connection, is sent once, and is told for what it was. */
+import { createDoorRedactor } from "../../src/effects/clean.ts";
 import assert from "node:assert/strict";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { Json } from "../../schemas/json.ts";
@@ -10,6 +11,8 @@ import { createToolCall } from "../../src/effects/tool_call.ts";
 import type { StoredReply } from "../../src/kernel/kernel.ts";
 import type { McpCall, McpCallResult } from "../../src/mcp/call.ts";
 import type { McpClient, McpClosed } from "../../src/mcp/client.ts";
+import { type BuiltinTool, textEnvelope } from "../../src/tools/tool.ts";
+import { readFile } from "../../src/tools/read_file.ts";
 import { toolOf } from "../support/desk.ts";
 import { catalogWith, createBlobs, entryFor } from "../support/tools.ts";
 import { createWorld } from "../support/world.ts";
@@ -64,6 +67,8 @@ interface Sketch {
   readonly binding?: string;
   readonly entry?: Partial<CatalogEntry>;
   readonly arguments?: { readonly [name: string]: Json };
+  /** Built-in tools, by the names of their definitions. */
+  readonly tools?: ReadonlyMap<string, BuiltinTool>;
   /** What opening yields, and the client that is open from then on. Never asked for by default. */
   readonly open?: () => Promise<{ readonly reply: StoredReply; readonly client?: FakeClient }>;
 }
@@ -101,7 +106,8 @@ function call(sketch: Sketch) {
     clock: world.seams.clock,
   });
   const perform = createToolCall({
-    tools: new Map(),
+    redactor: createDoorRedactor(),
+    tools: sketch.tools ?? new Map(),
     catalogOf: (asked) => asked === hash ? catalogWith(entry) : undefined,
     workspaceOf: () => undefined as never,
     permissionsOf: () => ({ mode: "default", capabilities: [] }),
@@ -151,6 +157,34 @@ Deno.test("mcp call sends the tool's own name, its arguments and the key, once, 
   const [sent] = client.calls;
   assert.deepEqual([sent?.tool, sent?.arguments, sent?.key], ["search", { text: "x" }, "session/ses_1#7.0"]);
   assert.deepEqual([client.calls.length, opened], [1, []]);
+});
+
+// Proves LC-11, LC-13: one router and one kind of result; it is the entry that says where a call goes, not a name.
+Deno.test("mcp call goes to its server, and a call of the same names to the built-in tool if its entry says so", async () => {
+  const handled: unknown[] = [];
+  const search: BuiltinTool = {
+    ...readFile,
+    handler: (input) => {
+      handled.push(input);
+      return Promise.resolve(textEnvelope("found here"));
+    },
+  };
+  const tools = new Map([["search", search]]);
+  const client = clientGiving(returned);
+  const given = { arguments: { text: "x" }, client, tools };
+  const remote = await call(given).result;
+  assert.deepEqual([client.calls.length, handled], [1, []]);
+  const local = await call({ ...given, entry: { adapter: "builtin" } }).result;
+  assert.deepEqual([client.calls.length, handled], [1, [{ text: "x" }]]);
+  const settled = { isError: false, truncated: false };
+  assert.deepEqual(remote, {
+    status: "ok",
+    value: { ...settled, model: "found", operator: "search: found" },
+  });
+  assert.deepEqual(local, {
+    status: "ok",
+    value: { ...settled, model: "found here", operator: "search: found here" },
+  });
 });
 
 Deno.test("mcp call passes progress on until it has ended", async () => {

@@ -1,8 +1,15 @@
 // Proves AR-5, AR-16, AR-17, AR-18, AR-20, AR-21, AR-26, AR-46 and K18 for model calls.
+import { createDoorRedactor } from "../../src/effects/clean.ts";
 import assert from "node:assert/strict";
 import type { ResolvedCatalog } from "../../schemas/catalog.ts";
 import { limits } from "../../schemas/limits.ts";
-import { ModelAnswer, type ModelEvent, type ModelMessage, type ModelRequest } from "../../schemas/model.ts";
+import {
+  ModelAnswer,
+  type ModelEvent,
+  type ModelMessage,
+  type ModelRequest,
+  type ToolChoice,
+} from "../../schemas/model.ts";
 import { Script } from "../../schemas/script.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import type { PerformerResult, Progress } from "../../src/effects/performer.ts";
@@ -37,6 +44,7 @@ interface Setting {
   readonly catalog?: ResolvedCatalog;
   readonly catalogHash?: string;
   readonly messages?: readonly ModelMessage[];
+  readonly toolChoice?: ToolChoice;
   readonly deadlineInMs?: number;
 }
 
@@ -46,6 +54,7 @@ function start({ provider, ...setting }: Setting) {
   const progress: Progress[] = [];
   const messages = setting.messages ?? question;
   const perform = createModelGenerate({
+    redactor: createDoorRedactor(),
     providerOf: (name) => name === provider.name ? provider : undefined,
     transcript: () => Promise.resolve(messages),
     catalogOf: (asked) => asked === hash ? setting.catalog ?? catalogWith() : undefined,
@@ -68,7 +77,7 @@ function start({ provider, ...setting }: Setting) {
         step: 0,
         catalog: { hash: setting.catalogHash ?? hash, epoch: 1 },
         append: [],
-        toolChoice: "auto",
+        toolChoice: setting.toolChoice ?? "auto",
         maxOutputTokens: 500,
       },
     },
@@ -114,6 +123,15 @@ Deno.test("model_generate asks with the conversation, the enabled tools as wrapp
   assert.deepEqual(mute.requests[0]?.tools, []);
 });
 
+Deno.test("model_generate passes on how freely the model may call tools: auto, none or a named one (AR-17)", async () => {
+  const choices: readonly ToolChoice[] = ["auto", "none", { tool: "docs__read" }];
+  for (const toolChoice of choices) {
+    const { provider, requests } = vendor([done]);
+    assert.equal(endingOf(await start({ provider, toolChoice }).result), "ok");
+    assert.deepEqual(requests.map((request) => request.toolChoice), [toolChoice]);
+  }
+});
+
 Deno.test("model_generate collects a stream into one answer, and reports every event (AR-16, AR-18, AR-20, AR-36)", async () => {
   const events: readonly ModelEvent[] = [
     { type: "text_delta", text: "I " },
@@ -140,7 +158,20 @@ Deno.test("model_generate collects a stream into one answer, and reports every e
     finishReason: "tool_calls",
     metadata: { vendor_id: "r-1" },
   });
-  assert.deepEqual(progress, events.map((event) => ({ type: "model", event })));
+  // Who watches sees what is said, as soon as it can be no secret, and what is called, but no arguments.
+  const seen = progress.map((one) => one.type === "model" ? one.event : undefined);
+  const said = seen.map((event) => event?.type === "text_delta" ? event.text : "").join("");
+  assert.equal(said, "I read");
+  assert.deepEqual(seen.filter((event) => event?.type !== "text_delta"), [
+    { type: "tool_call_delta", callId: "b", name: "read_file" },
+    { type: "tool_call_delta", callId: "a", name: "list_files" },
+    { type: "tool_call_delta", callId: "b" },
+    { type: "tool_call_delta", callId: "a" },
+    { type: "tool_call_done", callId: "a", name: "list_files", arguments: {} },
+    { type: "usage", usage: { inputTokens: 1, outputTokens: 2 } },
+    { type: "usage", usage: { inputTokens: 3, outputTokens: 4 } },
+    { type: "done", finishReason: "tool_calls" },
+  ]);
   assert.equal(world.sleepers, 0, "the deadline still waits");
 });
 
@@ -195,7 +226,7 @@ Deno.test("model_generate stops at the deadline and on cancel, tells the provide
     ...vendor([]).provider,
     async *generate(_request, signal) {
       signals.push(signal);
-      yield { type: "text_delta", text: "a" };
+      yield { type: "text_delta", text: "one. " };
       await new Promise<void>((resolve) => say = resolve);
       yield { type: "text_delta", text: "late" };
     },

@@ -6,6 +6,7 @@ import {
   providerNames,
   refuseName,
   reservedNames,
+  reservedPrefix,
 } from "../../actors/naming.ts";
 
 const runtime = { kind: "runtime" } as const;
@@ -22,10 +23,10 @@ Deno.test("naming gives an MCP tool its full name and leaves others their own", 
   assert.equal(canonicalName(runtime, "read_file"), "read_file");
 });
 
-// Proves LC-12, LC-11: the first __ splits one way, and what is routed is the source kind, not the prefix.
+// Proves LC-12. That the first __ splits every such name in one way is proven in tests/property/naming_test.ts.
 Deno.test("naming calls an MCP tool by server and tool", () => {
   assert.equal(providerName({ kind: "mcp", server: "postgres" }, "query"), "postgres__query");
-  assert.deepEqual("postgres__do__it".split(/__(.*)/s).slice(0, 2), ["postgres", "do__it"]);
+  assert.equal(providerName({ kind: "mcp", server: "postgres" }, "do__it"), "postgres__do__it");
   assert.equal(providerName(runtime, "read_file"), "read_file");
 });
 
@@ -74,6 +75,18 @@ Deno.test("naming refuses what is no tool name and shows it harmlessly", () => {
 Deno.test("naming treats __proto__ as a name like any other", () => {
   assert.equal(refuseName(docs, "__proto__"), undefined);
   assert.equal(providerName(docs, "__proto__"), "docs____proto__");
+});
+
+// Proves CM-25.
+Deno.test("naming reserves five names and one prefix, and no others", () => {
+  const names = ["subagent_spawn", "subagent_send", "subagent_wait", "subagent_close", "subagent_list"];
+  assert.deepEqual([...reservedNames].sort(), [...names].sort());
+  assert.equal(reservedPrefix, "troupe__");
+  for (const name of [...names, "troupe__", "troupe__anything"]) assert.ok(isReservedName(name), name);
+  for (const name of ["subagent", "subagent_", "subagent_list2", "troupe", "troupe_", "x_troupe__y"]) {
+    assert.ok(!isReservedName(name), name);
+    assert.equal(refuseName(runtime, name), undefined, name);
+  }
 });
 
 // Proves CM-25, CM-26, B82.

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { isSecretName, previewArguments } from "../../actors/preview.ts";
 import type { Json } from "../../schemas/json.ts";
-import { limits } from "../../schemas/limits.ts";
 
 Deno.test("preview shows small arguments whole", () => {
   const shown = previewArguments({ path: "a.txt", lines: [1, 2], deep: { on: true, none: null } });
@@ -27,24 +26,28 @@ Deno.test("preview masks values under secret names, whatever they look like", ()
   for (const name of ["path", "max_tokens", "author", "pattern"]) assert.ok(!isSecretName(name), name);
 });
 
-// Proves DM-33.
+// Proves DM-33: 6 levels, 50 items, 500 characters of a string, 2,048 in all.
 Deno.test("preview stops at depth, items, characters of a string, and characters in all", () => {
   let deep: Json = "bottom";
   for (let level = 0; level < 10; level++) deep = { deep };
   const shownDeep = previewArguments({ deep });
-  assert.equal(shownDeep.split("deep").length - 1, limits.previewDepthMax);
+  assert.equal(shownDeep.split("deep").length - 1, 6);
   assert.ok(shownDeep.includes("{…}") && !shownDeep.includes("bottom"));
 
   const items = previewArguments({ items: Array.from({ length: 60 }, () => 1) });
-  assert.ok(items.includes("… 10 more"));
+  assert.equal(items, `{"items": [${Array(50).fill(1).join(", ")}, … 10 more]}`);
+  const fields = previewArguments(Object.fromEntries(Array.from({ length: 51 }, (_, key) => [`k${key}`, 1])));
+  assert.ok(fields.includes('"k49": 1, … 1 more}') && !fields.includes("k50"));
+  assert.ok(!previewArguments({ items: Array(50).fill(1) }).includes("more"));
 
   const long = previewArguments({ text: "x".repeat(700) });
-  assert.ok(long.includes(`${"x".repeat(500)}"… 200 more characters`));
+  assert.equal(long, `{"text": "${"x".repeat(500)}"… 200 more characters}`);
+  assert.equal(previewArguments({ text: "x".repeat(500) }), `{"text": "${"x".repeat(500)}"}`);
 
   const wide = previewArguments(
     Object.fromEntries(Array.from({ length: 50 }, (_, key) => [`k${key}`, "y".repeat(400)])),
   );
-  assert.equal(wide.length, limits.previewCharactersMax);
+  assert.equal(wide.length, 2_048);
   assert.ok(wide.endsWith("… (cut)"));
 });
 

@@ -78,7 +78,13 @@ Deno.test("catalog entry carries all that a dispatch needs", () => {
     binding: "docs",
     enabled: true,
   });
-  assert.equal(definition.capability, "mcp.call:docs");
+  const { inputSchema, capability, approvalPolicy, riskLevel } = definition;
+  assert.deepEqual([inputSchema, capability, approvalPolicy, riskLevel], [
+    { type: "object" },
+    "mcp.call:docs",
+    "auto",
+    "medium",
+  ]);
 });
 
 // Proves AR-6, AR-7: every field is there, and an empty title falls back to the name.
@@ -110,12 +116,12 @@ Deno.test("catalog takes the built-in tools that the agent lists, and every tool
   ]);
 });
 
-// Proves AR-1: a list may be empty.
 Deno.test("catalog of nothing is an empty catalog", () => {
   assert.deepEqual(names([]), []);
   assert.deepEqual(names([sourceOf("mcp", [])]), []);
 });
 
+// Proves DM-4: a tool that does not exist, selected or overridden.
 Deno.test("catalog refuses a tool of agent.yaml that does not exist, and says which do", () => {
   const failed = refusal([sourceOf("runtime", [toolOf("read_file"), toolOf("list_files")])], {
     tools: ["reed_file"],
@@ -249,7 +255,6 @@ Deno.test("catalog keeps an agent's own limit on the time of a call", () => {
   assert.equal(entryFrom(builtIn(), { limits: { tool_timeout_ms: 500 } }).definition.timeoutMs, 500);
 });
 
-// Proves DM-9: an entry says which definition of the agent it was made for.
 Deno.test("catalog is the same text whatever the order of its sources", () => {
   const sources = [remote(), sourceOf("agent", [toolOf("b"), toolOf("a")]), builtIn()];
   const agent = { tools: ["read_file"] };

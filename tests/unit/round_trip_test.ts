@@ -45,7 +45,7 @@ function question(kind: QuestionKind): Run {
 }
 
 function turn(): Run {
-  const limits = { maxOutputTokens: 1, roundsMax: 2, capabilities: [], grants: [] };
+  const limits = { maxOutputTokens: 1, roundsMax: 2, capabilities: [], mode: "plan" as const, grants: [] };
   const append = [{ type: "prompt" as const, seq: 2 }];
   return startRun(turnMachine, { turn: 1, at: 1_000, append, catalog, model: "scripted/test", ...limits });
 }
@@ -63,7 +63,7 @@ const turnScripts: Scripts<Run> = {
 };
 
 function session(): Run {
-  const roots = { address: rootNamed(1), catalog: "catalog/x", servers: [] };
+  const roots = { address: rootNamed(1), catalog: "catalog/x", servers: [], mode: "default" as const };
   return startRun(sessionMachine, { ...roots, agent, home: "embedded:test", principal: localOperator });
 }
 

@@ -1,4 +1,4 @@
-// Proves AR-16, AR-18, AR-19, AR-31, AR-32, AR-33 and AR-35: the provider that the unit tests run on first.
+// Proves AR-16, AR-18, AR-19, AR-31, AR-32 and AR-33 for the provider that the tests run on.
 import assert from "node:assert/strict";
 import type { ModelEvent, ModelMessage, ModelRequest } from "../../schemas/model.ts";
 import { Script } from "../../schemas/script.ts";
@@ -83,7 +83,7 @@ Deno.test("scripted gives text in words if the script declares streaming", async
   assert.deepEqual((await eventsOf(provider, requestAfter(1))).map(({ type }) => type), ["done"]);
 });
 
-Deno.test("scripted reads its place off the conversation, so that the same request gets the same answer (AR-35)", async () => {
+Deno.test("scripted reads its place off the conversation, so that the same request gets the same answer", async () => {
   const script = { answers: [{ text: "one" }, { text: "two" }, { text: "three" }] };
   const provider = providerOf(script);
   for (const answers of [1, 0, 1, 2, 1]) {

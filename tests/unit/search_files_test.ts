@@ -103,13 +103,39 @@ Deno.test("search_files ends when its time is up, when it is canceled, and says 
   );
   await withFolder(files, async (folder) => {
     let nowMs = 0;
-    const clock: Clock = { now: () => (nowMs += 90), sleepUntil: () => Promise.resolve(), defer: () => {} };
+    const clock: Clock = {
+      now: () => (nowMs += 90),
+      sleepUntil: () => Promise.resolve(),
+      defer: (task) => task(),
+    };
     const cwd = await workspaceAt(folder);
     const slow = textIn(await searchFiles.handler({ pattern: "needle" }, useIn(cwd, { clock })));
     assert.match(slow, /^\[nothing found\]\n\[stopped before the end.*\]\n\[files skipped: \d+ in part/);
     const signal = AbortSignal.abort();
     const canceled = textIn(await searchFiles.handler({ pattern: "x" }, useIn(cwd, { signal })));
     assert.match(canceled, /only the first|stopped before the end/);
+  });
+});
+
+Deno.test("search_files lets go of the event loop while it works, so that a cancel is heard", async () => {
+  const files = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`f${index}`, "x\n"]));
+  await withFolder(files, async (folder) => {
+    let nowMs = 0;
+    const stop = new AbortController();
+    let letGo = 0;
+    const clock: Clock = {
+      now: () => (nowMs += 5),
+      sleepUntil: () => Promise.resolve(),
+      defer: (task) => {
+        if (++letGo === 3) stop.abort();
+        task();
+      },
+    };
+    const use = useIn(await workspaceAt(folder), { clock, signal: stop.signal });
+    const found = textIn(await searchFiles.handler({ pattern: "x" }, use));
+    // One more file at most: it is looked at before the abort is seen.
+    assert.ok(letGo === 3 || letGo === 4, String(letGo));
+    assert.match(found, /^f\d+:1: x\n[^]*\[stopped before the end/);
   });
 });
 

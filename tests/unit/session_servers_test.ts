@@ -23,7 +23,7 @@ const why = failure("tool_name_collision", "Two tools are called search");
 
 /** A session that waits for its first catalog. */
 function begin(servers: readonly SessionServer[]): Run {
-  const roots = { address: session, catalog: catalogRoot };
+  const roots = { address: session, catalog: catalogRoot, mode: "default" as const };
   const input = { ...roots, agent, home: "embedded:test", principal: localOperator, servers };
   return startRun(sessionMachine, input);
 }
@@ -177,7 +177,7 @@ Deno.test("session refuses its whole queue if its renewal is refused, until it h
   assert.deepEqual([run.state(), catalogOfTurn(run)], ["running", full]);
 });
 
-// Proves AR-42, AR-43.
+// Proves AR-42.
 Deno.test("session that is idle tells connections at once what changed, and renews before the next turn", () => {
   const run = inTurn([docs, wiki]);
   finish(run);
@@ -190,7 +190,7 @@ Deno.test("session that is idle tells connections at once what changed, and rene
   assert.deepEqual(catalogOfTurn(run), later);
 });
 
-// A resumed session must not offer what its servers no longer do (AR-45).
+// A resumed session must not offer what its servers no longer do.
 // They may offer other tools than last time; who has none is not asked.
 Deno.test("session that is told the servers it has tells no connection, but asks them before the next turn", () => {
   const run = inTurn();

@@ -32,6 +32,7 @@ function startSession(): Run {
     catalog: "catalog/x",
     principal: localOperator,
     servers: [],
+    mode: "default" as const,
   };
   return startRun(sessionMachine, input);
 }

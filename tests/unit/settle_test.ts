@@ -1,4 +1,5 @@
 // Proves LC-10, LC-15, DM-17 and DM-47: one envelope in bounded views, and nothing raw if that fails.
+import { createDoorRedactor } from "../../src/effects/clean.ts";
 import assert from "node:assert/strict";
 import { failure } from "../../schemas/failure.ts";
 import { ToolReturn } from "../../schemas/invocation.ts";
@@ -9,6 +10,7 @@ import { readFile } from "../../src/tools/read_file.ts";
 import { createBlobs } from "../support/tools.ts";
 import { digestNow } from "../support/world.ts";
 
+const redactor = createDoorRedactor();
 const definition = { ...readFile.definition, name: "sample", outputPolicy: { modelCharactersMax: 12_000 } };
 
 async function settle(envelope: ToolResultEnvelope, modelCharactersMax = 12_000) {
@@ -16,7 +18,7 @@ async function settle(envelope: ToolResultEnvelope, modelCharactersMax = 12_000)
   const settled = await settleEnvelope(
     envelope,
     { ...definition, outputPolicy: { modelCharactersMax } },
-    blobs,
+    { blobs, redactor },
   );
   return { settled: ToolReturn.parse(settled), kept: blobs.kept };
 }
@@ -37,13 +39,16 @@ Deno.test("settle cuts a long result to 12,000 characters by default, and names 
   const { settled, kept } = await settle(textEnvelope(text));
   assert.equal(definition.outputPolicy.modelCharactersMax, 12_000);
   assert(settled.model.length <= 12_000 && settled.model.length > 11_990);
-  const line = /\n\[cut: (\d+) more characters; the whole result is (sha256:[0-9a-f]{64})\]$/.exec(
+  const line = /\n\[cut: (\d+) more characters; the whole result is (sha256:[0-9a-f]{64})\]\n/.exec(
     settled.model,
   );
   assert(line !== null);
-  const head = settled.model.slice(0, line.index);
+  // What a program says last often counts most: the end stands there as well (LC-15).
+  const [head, end] = [settled.model.slice(0, line.index), settled.model.slice(line.index + line[0].length)];
   assert.equal(head, text.slice(0, head.length));
-  assert.equal(Number(line[1]), text.length - head.length);
+  assert.equal(end, text.slice(-end.length));
+  assert(end.length > 2_000 && head.length > 2 * end.length);
+  assert.equal(Number(line[1]), text.length - head.length - end.length);
   assert(settled.truncated);
   assert.equal(settled.full?.digest, line[2]);
   const whole = kept.get(line[2] ?? "");
@@ -53,7 +58,7 @@ Deno.test("settle cuts a long result to 12,000 characters by default, and names 
 });
 
 Deno.test("settle keeps to any output policy, and never shows half of a character", async () => {
-  for (const max of [1, 2, 50, 119, 120, 121, 150, 1_000]) {
+  for (const max of [1, 2, 50, 119, 120, 121, 150, 1_000, 1_001, 1_002, 1_003]) {
     const { settled } = await settle(textEnvelope("\u{1f600}".repeat(2_000)), max);
     assert(settled.model.length <= max, `${settled.model.length} > ${max}`);
     assert(!/\p{Cs}/u.test(settled.model));
@@ -94,7 +99,10 @@ Deno.test("settle shows characters that act on a terminal or on reading order as
 
 Deno.test("settle fails closed: if keeping the result breaks, no view shows any of it (DM-47)", async () => {
   const blobs = { ...createBlobs(), put: () => Promise.reject(new Error("disk full: SECRET")) };
-  const settled = await settleEnvelope(structuredEnvelope({ key: "SECRET" }), definition, blobs);
+  const settled = await settleEnvelope(structuredEnvelope({ key: "SECRET" }), definition, {
+    blobs,
+    redactor,
+  });
   assert.equal(settled.isError, true);
   assert.match(settled.model, /^redaction_failed: /);
   assert(!JSON.stringify(settled).includes("SECRET"));

@@ -1,4 +1,5 @@
 // Proves LC-1, LC-2, LC-3, LC-7, LC-8, LC-9, LC-10, LC-13, AR-5, AR-6, DM-11, and R3, R5, R8 (notes, 3.3) for tool calls.
+import { createDoorRedactor } from "../../src/effects/clean.ts";
 import assert from "node:assert/strict";
 import type { CatalogEntry } from "../../schemas/catalog.ts";
 import type { JsonObject } from "../../schemas/json.ts";
@@ -55,6 +56,7 @@ function start(setting: Setting) {
     entryFor(sample.definition, { canonicalName: "runtime.sample", ...setting.entry }),
   );
   const perform = createToolCall({
+    redactor: createDoorRedactor(),
     tools: new Map([...builtinTools, ["sample", sample]]),
     catalogOf: (asked) => asked === hash ? catalog : undefined,
     workspaceOf: () => setting.cwd ?? nowhere,
@@ -167,6 +169,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "messages",
     "notifications",
     "permission_context",
+    "results",
     "signal",
     "tools",
   ]);
@@ -184,6 +187,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
   assert.deepEqual([...seen.tools.keys()].sort(), [
     "list_files",
     "read_file",
+    "read_result",
     "sample",
     "search_files",
     "tools_list",

@@ -34,6 +34,7 @@ Deno.test("built-in tools are found in the dispatch map under the names of their
   assert.deepEqual([...builtinTools.keys()].sort(), [
     "list_files",
     "read_file",
+    "read_result",
     "search_files",
     "tools_list",
   ]);

@@ -27,6 +27,7 @@ function startTurn(changes: { readonly roundsMax?: number; readonly catalog?: ty
     maxOutputTokens: 100,
     roundsMax: limits.roundsPerTurnDefault,
     capabilities: [],
+    mode: "default",
     grants: [],
     ...changes,
   });
@@ -97,7 +98,12 @@ Deno.test("turn runs its calls in stages and waits for all of one before the nex
 // Proves CM-90, CM-94: the plan, and with it every invocation, is written before one of its effects is asked for.
 Deno.test("turn notes its plan before the first call of the plan", () => {
   const run = turnOf("SSu");
-  assert.deepEqual(run.desk.order, ["model.generate", "note turn.planned", "tool.call", "tool.call"]);
+  assert.deepEqual(run.desk.order.slice(0, 4), [
+    "model.generate",
+    "note turn.planned",
+    "tool.call",
+    "tool.call",
+  ]);
   const [note] = run.notes();
   const plan = note?.body as { batchId: string; stages: { dispatch: string; members: unknown[] }[] };
   assert.equal(plan.batchId, "turn/3/batch/0");
