@@ -7,7 +7,9 @@ import { canonicalBytes } from "../canonical.ts";
 import type { BlobDraft } from "../journal/unit.ts";
 import type { Connections } from "../mcp/connections.ts";
 import { readTools } from "../mcp/tool_list.ts";
+import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
+import { cleanFailure, cleanText } from "./clean.ts";
 import { runUntil } from "./deadline.ts";
 import type { PerformerResult, Performers } from "./performer.ts";
 
@@ -15,6 +17,8 @@ import type { PerformerResult, Performers } from "./performer.ts";
 export interface McpConnectionOptions {
   readonly connections: Connections;
   readonly seams: Pick<Seams, "clock" | "digest">;
+  /** Takes secrets out of what servers say of themselves, and of how they ended. */
+  readonly redactor: Redactor;
   readonly putBlob: (blob: BlobDraft) => void;
 }
 
@@ -22,16 +26,18 @@ type ConnectionPort = Extract<PortKind, "mcp.connect" | "mcp.list" | "mcp.watch"
 
 /** Makes the performers of connections. */
 export function createMcpConnection(options: McpConnectionOptions): Pick<Performers, ConnectionPort> {
-  const { connections, seams: { clock } } = options;
+  const { connections, redactor, seams: { clock } } = options;
   return {
     "mcp.connect": async ({ root, request, signal, report }) => {
       const { declaration, launch } = request.args;
       const deadlineAtMs = request.deadlineAtMs ?? clock.now();
-      const onNotice = (message: string) => report({ type: "tool", message });
+      const onNotice = (text: string) =>
+        report({ type: "tool", message: cleanText(redactor, text, "operator") });
       const made = await connections.connect({ root, launch, declaration, deadlineAtMs, signal, onNotice });
-      if (!("code" in made)) return { status: "ok", value: made };
+      if (!("code" in made)) return { status: "ok", value: redactor.json(made, "durable").value as Json };
       if (signal.aborted) return canceled();
-      return { status: made.code === "mcp_connect_timed_out" ? "timed_out" : "failed", failure: made };
+      const status = made.code === "mcp_connect_timed_out" ? "timed_out" : "failed";
+      return { status, failure: cleanFailure(redactor, made) };
     },
     "mcp.list": (performance) => list(performance.root, performance, options),
     "mcp.watch": async ({ root, request, signal }) => {
@@ -39,13 +45,13 @@ export function createMcpConnection(options: McpConnectionOptions): Pick<Perform
         { clock, deadlineAtMs: Infinity, signal },
         () => connections.watch({ root, launch: request.args.launch }),
       );
-      if (ended.type === "done") return { status: "failed", failure: ended.value };
+      if (ended.type === "done") return { status: "failed", failure: cleanFailure(redactor, ended.value) };
       if (ended.type === "threw") throw ended.error;
       return canceled();
     },
     "mcp.close": async ({ root, request }) => {
       const end = await connections.close({ root, launch: request.args.launch });
-      return { status: "ok", value: end };
+      return { status: "ok", value: { ...end, stderr: cleanText(redactor, end.stderr, "durable") } };
     },
   };
 }
@@ -54,12 +60,12 @@ export function createMcpConnection(options: McpConnectionOptions): Pick<Perform
 async function list(
   root: string,
   { request, signal }: Parameters<Performers["mcp.list"]>[0],
-  { connections, seams, putBlob }: McpConnectionOptions,
+  { connections, seams, redactor, putBlob }: McpConnectionOptions,
 ): Promise<PerformerResult> {
   const { declaration, launch } = request.args;
   const raw = await connections.list({ root, launch }, signal);
   if (signal.aborted) return canceled();
-  if ("code" in raw) return { status: "failed", failure: raw };
+  if ("code" in raw) return { status: "failed", failure: cleanFailure(redactor, raw) };
   const { source: read, rejected, rejectedCount } = readTools(raw, { declaration, connection: root });
   const source = { ...read, parallelSafe: declaration.manifest.supports_parallel_tool_calls };
   const bytes = canonicalBytes(source as unknown as Json);

@@ -66,7 +66,7 @@ export function createHostPerformers(services: HostServices, connections: Connec
     }),
   });
   return {
-    ...createMcpConnection({ connections, seams, putBlob: (blob) => journal.writer.putBlob(blob) }),
+    ...createMcpConnection({ connections, seams, redactor, putBlob: (blob) => journal.writer.putBlob(blob) }),
     "mcp.call": afterHome(places, call),
     "tool.call": afterHome(places, call),
     "tool.verify": createToolVerify(),

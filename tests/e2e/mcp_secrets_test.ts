@@ -74,7 +74,7 @@ Deno.test("secret of a server is put in once it was allowed, and stands in no en
     for (const server of ["mutters", "tells"]) {
       assert.match(
         told,
-        new RegExp(`mcp_connect\\w+: ${server}: .*its last words: cannot log in with "Bearer \\[redacted`),
+        new RegExp(`mcp_connect\\w+: ${server}: .*its last words: .*cannot log in with "Bearer \\[redacted`),
       );
     }
     const stored = await bytesBelow(stage.folder, "variables");

@@ -116,8 +116,11 @@ class Server {
   }
 }
 
+/** Tells a value as some programs do when they fail: as they sent it, and as they were given it. */
 function tell(variable: string): void {
-  Deno.stderr.writeSync(new TextEncoder().encode(`cannot log in with "${Deno.env.get(variable)}"\n`));
+  const value = Deno.env.get(variable) ?? "";
+  const text = `sent Basic ${btoa(`user:${value}`)}\ncannot log in with "${value}"\n`;
+  Deno.stderr.writeSync(new TextEncoder().encode(text));
 }
 
 async function untilThere(file: string): Promise<void> {
