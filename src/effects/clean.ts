@@ -4,12 +4,12 @@
  */
 import { type Failure, failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
-import { ToolResultEnvelope as Envelope } from "../../schemas/tool.ts";
-import type { JsonObject } from "../../schemas/json.ts";
+import type { Attachment, ToolContent, ToolResultEnvelope as Envelope } from "../../schemas/tool.ts";
+import type { Json, JsonObject } from "../../schemas/json.ts";
 import type { CollectedAnswer, CollectedCall } from "../model/collect.ts";
 import { KnownSecrets } from "../redact/known_secrets.ts";
 import type { View } from "../redact/marks.ts";
-import { createRedactor, type Redaction, type Redactor } from "../redact/redactor.ts";
+import { createRedactor, type Redactor } from "../redact/redactor.ts";
 
 /** A result without its secrets, once for each of its readers. */
 export interface CleanResult {
@@ -31,20 +31,59 @@ export function createDoorRedactor(known: KnownSecrets = new KnownSecrets(), hma
 
 /** The result for each reader; undefined if it must be withheld. Without secrets all are the very same object. */
 export function cleanResult(redactor: Redactor, envelope: Envelope): CleanResult | undefined {
-  const first = redactor.json(envelope, "durable");
-  if (first.isWithheld) return undefined;
-  if (first.findings.length === 0) return { model: envelope, operator: envelope, durable: envelope };
-  const [durable, model, operator] = [
-    envelopeIn(first),
-    envelopeIn(redactor.json(envelope, "model")),
-    envelopeIn(redactor.json(envelope, "operator")),
-  ];
-  if (durable === undefined || model === undefined || operator === undefined) return undefined;
-  return { durable, model, operator };
+  const durable = cleanEnvelope(redactor, envelope, "durable");
+  if (durable === undefined) return undefined;
+  if (durable === envelope) return { model: envelope, operator: envelope, durable: envelope };
+  const model = cleanEnvelope(redactor, envelope, "model");
+  const operator = cleanEnvelope(redactor, envelope, "operator");
+  return model === undefined || operator === undefined ? undefined : { durable, model, operator };
 }
 
-function envelopeIn({ value, isWithheld }: Redaction<unknown>): Envelope | undefined {
-  return isWithheld ? undefined : Envelope.safeParse(value).data;
+/** An envelope is looked through piece by piece: most results are one text, and most texts hold no secret. */
+function cleanEnvelope(redactor: Redactor, envelope: Envelope, view: View): Envelope | undefined {
+  const content = cleanAll(envelope.content, (piece) => cleanPiece(redactor, piece, view));
+  const attachments = cleanAll(envelope.attachments, (one) => cleanAttachment(redactor, one, view));
+  if (content === undefined || attachments === undefined) return undefined;
+  const isSame = content === envelope.content && attachments === envelope.attachments;
+  return isSame ? envelope : { ...envelope, content: [...content], attachments: [...attachments] };
+}
+
+/** The very same list if nothing in it changed; undefined if a part must be withheld. */
+function cleanAll<T>(list: readonly T[], clean: (one: T) => T | undefined): readonly T[] | undefined {
+  let changed: T[] | undefined;
+  for (const [index, one] of list.entries()) {
+    const other = clean(one);
+    if (other === undefined) return undefined;
+    if (other === one) continue;
+    changed ??= [...list];
+    changed[index] = other;
+  }
+  return changed ?? list;
+}
+
+function cleanPiece(redactor: Redactor, piece: ToolContent, view: View): ToolContent | undefined {
+  switch (piece.type) {
+    case "text": {
+      const { value, findings, isWithheld } = redactor.text(piece.text, view);
+      if (isWithheld) return undefined;
+      return findings.length === 0 ? piece : { type: "text", text: value };
+    }
+    case "structured": {
+      const { value, findings, isWithheld } = redactor.json(piece.value, view);
+      if (isWithheld) return undefined;
+      return findings.length === 0 ? piece : { type: "structured", value: value as Json };
+    }
+    case "error": {
+      const clean = cleanFailure(redactor, piece.failure);
+      return clean === piece.failure ? piece : { type: "error", failure: clean };
+    }
+  }
+}
+
+function cleanAttachment(redactor: Redactor, attachment: Attachment, view: View): Attachment | undefined {
+  const { value, findings, isWithheld } = redactor.text(attachment.name, view);
+  if (isWithheld) return undefined;
+  return findings.length === 0 ? attachment : { ...attachment, name: value };
 }
 
 /**
@@ -53,11 +92,11 @@ function envelopeIn({ value, isWithheld }: Redaction<unknown>): Envelope | undef
  * refused by its invocation: with a mark in the place of the secret it would say another thing.
  */
 export function cleanAnswer(redactor: Redactor, answer: CollectedAnswer): CleanAnswer | undefined {
-  const { text, metadata } = answer;
-  const said = redactor.json({ text, metadata }, "model");
-  if (said.isWithheld) return undefined;
+  const text = redactor.text(answer.text, "model");
+  const metadata = redactor.json(answer.metadata, "model");
+  if (text.isWithheld || metadata.isWithheld) return undefined;
   const calls = answer.calls.map((call) => cleanCall(redactor, call));
-  return { ...answer, ...said.value as { readonly text: string; readonly metadata: JsonObject }, calls };
+  return { ...answer, text: text.value, metadata: metadata.value as JsonObject, calls };
 }
 
 /** An answer without its secrets. */
