@@ -52,6 +52,10 @@ export const command = defineCommand({
     for (const { canonicalName, disabledBy } of catalog.entries) {
       if (disabledBy !== undefined) err.line(safeText(`Switched off ${canonicalName}: ${disabledBy}`));
     }
+    const servers = agent.servers.map(({ server }) => server).join(", ");
+    if (servers !== "") {
+      err.line(`Not shown: tools of the MCP servers ${servers}, which a session starts and asks`);
+    }
     for (const { server, tool, reason } of dropped) err.line(`Left out ${server}.${tool}: ${reason}`);
     return exitCodes.ok;
   },

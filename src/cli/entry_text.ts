@@ -28,7 +28,11 @@ function textOf({ kind, type, body }: Entry): string | undefined {
     case "reply":
       return `${peekText(body, "value", "outcome")} ${peekText(body, "value", "failure", "message")}`.trim();
     case "note":
-      return type === "turn.planned" ? planText(body) : undefined;
+      return type === "turn.planned"
+        ? planText(body)
+        : type === "invocation.judged"
+        ? judgedText(body)
+        : undefined;
     case "checkpoint":
       return "state of the root, as truth";
   }
@@ -126,6 +130,16 @@ function endText(value: unknown): string {
   const [code, signal] = [peekText(value, "code"), peekText(value, "signal")];
   if (signal !== "") return `ended by ${signal}`;
   return code === "" ? "had ended before" : `exit code ${code}`;
+}
+
+/** What was judged of a call: the verdict, and the rules that had something to decide. */
+function judgedText(body: unknown): string {
+  const checks = peekList(body, "checks").map((check) => {
+    const [by, why] = [peekText(check, "by"), peekText(check, "why")];
+    return `${peekText(check, "check")}${by === "" ? "" : ` by ${by}`}${why === "" ? "" : `: ${why}`}`;
+  });
+  const head = `${peekText(body, "ordinal")} ${peekText(body, "tool")} ${peekText(body, "verdict")}`;
+  return [head, ...checks].join(", ");
 }
 
 function planText(body: unknown): string {

@@ -124,7 +124,9 @@ Deno.test("manifest that is not as it must be is refused with file, line and col
 Deno.test("server is only read, not started, by what only looks at its agent", async () => {
   await onMcpStage(async (stage) => {
     await writeDocs(stage);
-    await stage.output("catalog", "./agent");
+    const shown = await stage.run("catalog", "./agent");
+    assert.equal(shown.code, 0, shown.err);
+    assert.match(shown.err, /Not shown: tools of the MCP servers .*, which a session starts and asks/);
     await stage.output("trust", "./agent", "--workspace", "ws", "--yes", "--json");
     const ended = await stage.run(...firstTurn, "--script", "none.yaml");
     assertRefused(ended, 2, "script_invalid");

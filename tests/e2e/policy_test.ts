@@ -91,6 +91,10 @@ Deno.test("run in auto mode reads unasked what only a default asks about, and as
       { check: "mode", by: "auto" },
       { check: "approval", by: "mode auto" },
     ]);
+    assert.match(
+      await stage.output("log", "last"),
+      /invocation\.judged {2}call\/0\.0 read_file allow, capability by fs\.read, mode by auto, approval by mode auto$/m,
+    );
     await host("{ tools: { read_file: prompt } }");
     assert.match(await stage.output(...firstTurn, "--mode", "auto"), /✗ read_file {2}denied/);
     await host("{ tools: { read_file: deny } }");
