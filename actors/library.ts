@@ -89,6 +89,11 @@ export function entryOf(ref: EntryRef): CatalogEntry | undefined {
   return catalogs.of(ref.catalog)?.byCanonical.get(ref.name);
 }
 
+/** How a request names an entry of a catalog. */
+export function refOf(catalog: Digest, { canonicalName: name, hash }: CatalogEntry): EntryRef {
+  return { catalog, name, ...(hash === undefined ? {} : { hash }) };
+}
+
 /** The entry that a model means by a provider name; undefined if the catalog offers no such name (DM-13). */
 export function entryNamed(hash: Digest, providerName: string): CatalogEntry | undefined {
   return catalogs.of(hash)?.byProvider.get(providerName);

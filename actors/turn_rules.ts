@@ -8,7 +8,7 @@ import { type Outgoing, TurnOutcome } from "../schemas/message.ts";
 import type { HistoryItem, ModelAnswer, ModelCall } from "../schemas/model.ts";
 import { planStages, type StagePlan } from "./batch.ts";
 import type { InvocationEvent, InvocationInput } from "./invocation.ts";
-import { entryNamed } from "./library.ts";
+import { entryNamed, refOf } from "./library.ts";
 import type { TurnContext, TurnEvent, TurnResult } from "./turn.ts";
 
 /** The answer inside a `model.generate` outcome; its performer parsed it. */
@@ -74,7 +74,7 @@ function requestOf(context: TurnContext, call: ModelCall, ordinal: string): Invo
     ordinal,
     callId: call.callId,
     name: call.name,
-    ...(entry === undefined ? {} : { entry: { catalog: context.catalog.hash, name: entry.canonicalName } }),
+    ...(entry === undefined ? {} : { entry: refOf(context.catalog.hash, entry) }),
     ...(call.arguments === undefined ? {} : { arguments: call.arguments }),
     ...(call.argumentsText === undefined ? {} : { argumentsText: call.argumentsText }),
     ...(call.hadSecret === undefined ? {} : { hadSecret: call.hadSecret }),

@@ -43,6 +43,8 @@ export const CatalogEntry = z.strictObject({
   approvalBy: ApprovalRule.optional(),
   /** True if the mode `auto` may let calls pass without the question that its policy asks for; else absent (LC-21). */
   mayPassUnasked: z.boolean().optional(),
+  /** Hash of the entry without this field, set when its catalog is sealed; catalogs of earlier releases have none. */
+  hash: Digest.optional(),
 });
 /** One callable tool of a turn. */
 export type CatalogEntry = z.infer<typeof CatalogEntry>;
@@ -78,7 +80,12 @@ export const CatalogRef = z.strictObject({ hash: Digest, epoch: z.int().min(1) }
 /** Names a sealed catalog. */
 export type CatalogRef = z.infer<typeof CatalogRef>;
 
-/** Names one entry of one sealed catalog: what a request carries (DM-6, DM-8). */
-export const EntryRef = z.strictObject({ catalog: Digest, name: z.string().max(256) });
+/** Names one entry of one sealed catalog, and what it says: what a request carries (DM-6, DM-8). */
+export const EntryRef = z.strictObject({
+  catalog: Digest,
+  name: z.string().max(256),
+  /** Hash of the entry, so that a call alone tells what it was made with. */
+  hash: Digest.optional(),
+});
 /** Names one entry of one sealed catalog. */
 export type EntryRef = z.infer<typeof EntryRef>;

@@ -1,5 +1,6 @@
 /** `catalog.seal`: hashes a resolved catalog, keeps it as a blob, and gives back the name by which it is known. */
 import { internCatalog } from "../../actors/library.ts";
+import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import type { Json } from "../../schemas/json.ts";
 import { canonicalBytes } from "../canonical.ts";
 import type { BlobDraft } from "../journal/unit.ts";
@@ -15,7 +16,7 @@ export interface CatalogShelf {
 /** Performs one sealing. Sealing the same content again gives the same name and changes nothing. */
 export function createCatalogSeal(shelf: CatalogShelf): Performer<"catalog.seal"> {
   return async ({ request }) => {
-    const { catalog } = request.args;
+    const catalog = await sealEntries(request.args.catalog, shelf.digest);
     const bytes = canonicalBytes(catalog as unknown as Json);
     const hash = await shelf.digest(bytes);
     shelf.putBlob({ digest: hash, bytes });
@@ -23,4 +24,16 @@ export function createCatalogSeal(shelf: CatalogShelf): Performer<"catalog.seal"
     internCatalog(hash, JSON.parse(new TextDecoder().decode(bytes)));
     return { status: "ok", value: { hash, epoch: catalog.epoch } };
   };
+}
+
+/** A catalog whose every entry carries its own hash: equal entries of two catalogs are known as equal by it. */
+export async function sealEntries(
+  catalog: ResolvedCatalog,
+  digest: Seams["digest"],
+): Promise<ResolvedCatalog> {
+  const sealOne = async ({ hash: _, ...entry }: CatalogEntry): Promise<CatalogEntry> => ({
+    ...entry,
+    hash: await digest(canonicalBytes(entry as unknown as Json)),
+  });
+  return { ...catalog, entries: await Promise.all(catalog.entries.map(sealOne)) };
 }
