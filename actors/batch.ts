@@ -6,6 +6,8 @@ export interface PlannedCall {
   readonly ordinal: string;
   /** Frozen in the call's catalog entry. False for a call without an entry. */
   readonly parallelSafe: boolean;
+  /** Position of an earlier call that this one only says again: it is answered with that one's result (CM-57). */
+  readonly repeatOf?: number | undefined;
 }
 
 /** Where in a session the calls were made. */
@@ -40,18 +42,25 @@ export interface StagePlan {
   readonly roundIndex: number;
   readonly stages: readonly Stage[];
   readonly successor: string;
+  /** Calls that are not made, since the answer made them twice under one id; absent if there are none. */
+  readonly repeats?: readonly { readonly position: number; readonly of: number }[];
 }
 
 /**
  * Plans one model answer. Adjacent parallel-safe calls form one `parallel_safe_group`; every other call stands alone in
- * a `serial_group` (CM-88). Every call is in exactly one stage, in the model's order; an answer has at most 64 calls,
- * so a stage needs no bound of its own. The same calls at the same place give the same plan.
+ * a `serial_group` (CM-88). Every call that is no repeat is in exactly one stage, in the model's order; an answer has at
+ * most 64 calls, so a stage needs no bound of its own. The same calls at the same place give the same plan.
  */
 export function planStages(calls: readonly PlannedCall[], at: PlanPosition): StagePlan {
   const batchId = `turn/${at.turn}/batch/${at.round}`;
   const groups: StageMember[][] = [];
   let openGroup: StageMember[] | undefined;
+  const repeats: { readonly position: number; readonly of: number }[] = [];
   for (const [position, call] of calls.entries()) {
+    if (call.repeatOf !== undefined) {
+      repeats.push({ position, of: call.repeatOf });
+      continue;
+    }
     const member = { ordinal: call.ordinal, position, nodeKey: `${batchId}/node/${position}` };
     if (call.parallelSafe && openGroup !== undefined) {
       openGroup.push(member);
@@ -69,7 +78,8 @@ export function planStages(calls: readonly PlannedCall[], at: PlanPosition): Sta
     joinKey: `${batchId}/join/${stageIndex}`,
     barrier: "wait_all",
   }));
-  return { batchId, roundIndex: at.round, stages, successor: `turn/${at.turn}/step/${at.round + 1}` };
+  const successor = `turn/${at.turn}/step/${at.round + 1}`;
+  return { batchId, roundIndex: at.round, stages, successor, ...(repeats.length === 0 ? {} : { repeats }) };
 }
 
 function isSafe(calls: readonly PlannedCall[], members: readonly StageMember[]): boolean {

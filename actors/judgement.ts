@@ -37,6 +37,9 @@ export function judgedNote(
   const body: JsonObject = {
     ordinal: request.ordinal,
     tool: (request.entry?.name ?? request.name).slice(0, nameCharactersMax),
+    ...(request.bindingAttempt === undefined || request.bindingAttempt === 1
+      ? {}
+      : { attempt: request.bindingAttempt }),
     verdict,
     ...(told.length === 0 ? {} : { checks: told }),
   };

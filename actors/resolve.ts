@@ -1,14 +1,23 @@
 /** Makes one catalog from all sources: names, risks, policies, selection; pure, so that equal sources give equal JSON. */
 import type { AgentDefinition, ToolOverride } from "../schemas/agent.ts";
-import type { CatalogEntry, CatalogSource, ResolvedCatalog } from "../schemas/catalog.ts";
+import type { CatalogEntry, CatalogSource, Implementation, ResolvedCatalog } from "../schemas/catalog.ts";
 import type { HostPolicy } from "../schemas/config.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
-import { schemaProblem } from "../schemas/json_schema.ts";
 import { limits } from "../schemas/limits.ts";
-import { describeProvenance } from "../schemas/provenance.ts";
 import type { ToolDefinition } from "../schemas/tool.ts";
-import { canonicalName, compare, plainName, providerNames, refuseName } from "./naming.ts";
-import { type ApprovalSubject, effectiveApproval } from "./policy/approval.ts";
+import type { SessionScope } from "../schemas/profile.ts";
+import {
+  chooseImplementation,
+  governanceModeOf,
+  implementationRef,
+  runnerOf,
+  toolKindOf,
+} from "./governance.ts";
+import { compare, providerNames } from "./naming.ts";
+import { type DroppedTool, findUnknownName, isBuiltIn, isOwnTool, type Offer, siftOffers } from "./offers.ts";
+import { overlaidParallelSafe } from "./overlay.ts";
+import { contextualised, hiddenBy, isProjected, refuseProfile } from "./profile.ts";
+import { type ApprovalSubject, effectiveApproval, stricter } from "./policy/approval.ts";
 import { matchCapability } from "./policy/capability.ts";
 import { takenOutBy } from "./policy/tool_policy.ts";
 import { assessRisk, higherRisk } from "./risk.ts";
@@ -20,13 +29,8 @@ export interface ResolveRequest {
   readonly policy: HostPolicy;
   readonly sources: readonly CatalogSource[];
   readonly epoch: number;
-}
-
-/** A tool of an MCP server that was left out; the server's others are kept (B83, B85). */
-export interface DroppedTool {
-  readonly server: string;
-  readonly tool: string;
-  readonly reason: string;
+  /** The session's profile and depth; without it a root session for people. */
+  readonly scope?: SessionScope | undefined;
 }
 
 /** A catalog, not yet sealed, or why there is none. */
@@ -34,115 +38,112 @@ export type Resolution =
   | { readonly catalog: ResolvedCatalog; readonly dropped: readonly DroppedTool[] }
   | { readonly failure: Failure };
 
-/** One tool as its source offers it. */
-interface Offer {
-  readonly source: CatalogSource;
-  readonly tool: ToolDefinition;
-  readonly canonical: string;
-}
-
-/** Longest list of names in a failure's message. */
-const namesShownMax = 40;
-
 /**
  * Resolves a catalog. Offers with invalid or reserved names and MCP tools with unusable schemas are dropped if an MCP
  * server made them and are a failure otherwise; two offers of one name are a failure that names both (DM-10, LC-27);
- * built-in tools (`troupe`, `runtime`) are in if the agent lists them, all others are in (DM-2). Entries come in the
- * order of their canonical names. No sources, or sources without tools, give an empty catalog (AR-1).
+ * built-in tools (`troupe`, `runtime`) are in if the agent lists them, all others are in (DM-2), as far as a profile
+ * allows them (CM-43). Each definition is bound to one implementation by its governance mode (CM-49). Entries come in
+ * the order of their canonical names. No sources, or sources without tools, give an empty catalog (AR-1).
  */
 export function resolveCatalog(request: ResolveRequest): Resolution {
-  const { dropped, kept, refusal } = sift(request.sources);
-  const stop = refusal ?? findCollision(kept) ?? findUnknownName(request.agent, kept);
+  const { agent, scope = {} } = request;
+  const { dropped, definitions, alternatives, refusal } = siftOffers(request.sources);
+  const stop = refusal ?? refuseProfile(agent, scope) ?? findUnknownName(agent, definitions);
   if (stop !== undefined) return { failure: stop };
-  const chosen = kept.filter((offer) =>
-    !isBuiltIn(offer.source) || request.agent.tools.includes(offer.canonical)
+  const listed = definitions.filter(({ source, canonical }) =>
+    (!isBuiltIn(source) || agent.tools.includes(canonical)) && isProjected(agent, canonical)
   );
-  if (chosen.length > limits.toolsPerCatalogMax) {
+  if (listed.length > limits.toolsPerCatalogMax) {
     const text =
-      `The catalog would have ${chosen.length} tools, at most ${limits.toolsPerCatalogMax} fit: use fewer`;
+      `The catalog would have ${listed.length} tools, at most ${limits.toolsPerCatalogMax} fit: use fewer`;
     return { failure: failure("catalog_too_large", text) };
   }
-  chosen.sort((left, right) => compare(left.canonical, right.canonical));
-  const names = providerNames(chosen.map(({ source, tool }) => ({ source, name: tool.name })));
-  const entries = chosen.map((offer) =>
-    entryFor(request, offer, names.get(offer.canonical) ?? offer.canonical)
-  );
+  listed.sort((left, right) => compare(left.canonical, right.canonical));
+  const names = providerNames(listed.map(({ source, tool }) => ({ source, name: tool.name })));
+  const entries: CatalogEntry[] = [];
+  for (const offer of listed) {
+    const bound = bind(request, offer, alternatives.get(offer.canonical) ?? []);
+    if ("failure" in bound) return bound;
+    entries.push(entryFor(request, bound, names.get(offer.canonical) ?? offer.canonical));
+  }
   return { catalog: { epoch: request.epoch, coreRevision: request.coreRevision, entries }, dropped };
 }
 
-/** Tools that belong to the runtime itself: an agent picks them, and can only make them stricter (DM-3). */
-function isBuiltIn(source: CatalogSource): boolean {
-  return source.kind === "troupe" || source.kind === "runtime";
+/** One definition, and the offer that carries it out. */
+interface Bound {
+  readonly offer: Offer;
+  readonly governance: Pick<
+    CatalogEntry,
+    "governance" | "implementation" | "bindingReason" | "candidates"
+  >;
 }
 
-function sift(sources: readonly CatalogSource[]) {
-  const dropped: DroppedTool[] = [];
-  const kept: Offer[] = [];
-  let refusal: Failure | undefined;
-  for (const source of sources) {
-    for (const tool of source.tools) {
-      const refused = refuseName(source, tool.name);
-      const reason = refused?.message ?? schemaProblem(tool.inputSchema);
-      const isOut = source.kind === "mcp" ? reason !== undefined : refused !== undefined;
-      if (!isOut) kept.push({ source, tool, canonical: canonicalName(source, tool.name) });
-      else if (source.kind !== "mcp") refusal ??= refused;
-      else dropped.push({ server: source.server ?? "", tool: tool.name.slice(0, 128), reason: reason ?? "" });
-    }
-  }
-  return { dropped, kept, refusal };
+/** Chooses the implementation of one definition by its governance mode (CM-21..24). */
+function bind(
+  { agent, policy }: ResolveRequest,
+  definition: Offer,
+  alternatives: readonly Offer[],
+): Bound | { readonly failure: Failure } {
+  const { source, tool, canonical: name } = definition;
+  const offers = [definition, ...alternatives].slice(0, limits.implementationsPerToolMax);
+  const offered = offers.map((one) => implementationRef(one.source, one.tool));
+  const mode = governanceModeOf(source.kind, tool.name);
+  const wanted = Object.hasOwn(agent.implementations ?? {}, name) ? agent.implementations?.[name] : undefined;
+  const approved = Object.hasOwn(policy.implementations ?? {}, name) ? policy.implementations?.[name] : [];
+  const chosen = chooseImplementation({ name, mode, offered, wanted, approved: approved ?? [] });
+  if ("failure" in chosen) return chosen;
+  const alternative = offers[offered.indexOf(chosen.ref)] ?? definition;
+  const offer = alternative === definition ? definition : carriedOutBy(definition, alternative);
+  const governance = {
+    governance: mode,
+    implementation: chosen.ref,
+    ...(chosen.reason === "snapshot_default" ? {} : { bindingReason: chosen.reason }),
+    ...(offers.length === 1 ? {} : { candidates: offers.map(candidateOf) }),
+  };
+  return { offer, governance };
 }
 
-/** Both full names and names for models must be unique: nobody may pose as another's tool, and nobody wins silently. */
-function findCollision(offers: readonly Offer[]): Failure | undefined {
-  const seen = new Map<string, Offer>();
-  for (const offer of offers) {
-    for (const name of new Set([offer.canonical, plainName(offer.source, offer.tool.name)])) {
-      const other = seen.get(name);
-      if (other !== undefined && other !== offer) {
-        const both = [other, offer].map((one) => describeProvenance(one.source.provenance)).join(" and ");
-        const text = `Two tools are called "${name}": from ${both}; rename one of them`;
-        return failure("tool_name_collision", text);
-      }
-      seen.set(name, offer);
-    }
-  }
-  return undefined;
+/** Another implementation of a tool: it needs what the tool needs, and is at least as risky and as strict. */
+function carriedOutBy(definition: Offer, { source, tool, canonical }: Offer): Offer {
+  const { riskLevel, approvalPolicy } = definition.tool;
+  const capability = neededCapability(definition);
+  const floored = {
+    ...tool,
+    riskLevel: higherRisk(tool.riskLevel, riskLevel),
+    approvalPolicy: stricter(tool.approvalPolicy, approvalPolicy),
+    parallelSafe: tool.parallelSafe && definition.tool.parallelSafe,
+    ...(capability === undefined ? {} : { capability }),
+  };
+  return { source, tool: floored, canonical, definedBy: definition.source };
 }
 
-/** A name in agent.yaml that means nothing is a mistake; only tools of MCP servers may come later (AR-2, DM-4). */
-function findUnknownName(agent: AgentDefinition, offers: readonly Offer[]): Failure | undefined {
-  const known = new Set(offers.map((offer) => offer.canonical));
-  const unknown = [...agent.tools, ...Object.keys(agent.overrides)].find((name) =>
-    !known.has(name) && !(name.startsWith("mcp.") && !agent.tools.includes(name))
-  );
-  if (unknown === undefined) return undefined;
-  const names = [...known].filter((name) => !name.startsWith("mcp.")).sort(compare);
-  const more = names.length > namesShownMax ? `, and ${names.length - namesShownMax} more` : "";
-  const list = names.slice(0, namesShownMax).join(", ") + more;
-  const text = `Agent "${agent.name}" names the tool "${unknown}", which does not exist; there are: ${
-    list || "none"
-  }`;
-  return failure("tool_unknown", text);
+function candidateOf({ source, tool }: Offer, index: number): Implementation {
+  const { kind: sourceKind, provenance } = source;
+  const ref = implementationRef(source, tool);
+  return { ref, sourceKind, provenance, isDefault: index === 0, definition: tool };
 }
 
-function entryFor(request: ResolveRequest, offer: Offer, providerName: string): CatalogEntry {
+function entryFor(request: ResolveRequest, { offer, governance }: Bound, providerName: string): CatalogEntry {
   const { source, canonical } = offer;
-  const overrides = request.agent.overrides;
-  const override = Object.hasOwn(overrides, canonical) ? overrides[canonical] ?? {} : {};
+  const { agent, coreRevision, policy, scope = {} } = request;
+  const override = Object.hasOwn(agent.overrides, canonical) ? agent.overrides[canonical] ?? {} : {};
   const { definition, subject, approvalBy, mayPassUnasked } = wrap(request, offer, override);
-  const disabledBy = override.enabled === false
-    ? "overrides in agent.yaml switch it off"
-    : takenOutBy(request.policy, subject);
+  const hidden = hiddenBy(agent, scope, canonical);
+  const disabledBy = hidden ??
+    (override.enabled === false ? "overrides in agent.yaml switch it off" : takenOutBy(policy, subject));
   return {
     sourceKind: source.kind,
     canonicalName: canonical,
     providerName,
-    definition,
+    definition: contextualised(definition, agent),
     provenance: source.provenance,
-    coreRevision: request.coreRevision,
-    adapter: source.adapter,
+    coreRevision,
+    adapter: runnerOf(source.kind),
     binding: isBuiltIn(source) ? "" : source.binding ?? source.server ?? source.provenance.origin,
+    ...governance,
+    toolKind: toolKindOf(source.kind, definition),
     enabled: disabledBy === undefined,
+    ...(hidden === undefined ? {} : { hidden: true }),
     ...(disabledBy === undefined ? {} : { disabledBy }),
     ...(approvalBy === undefined ? {} : { approvalBy }),
     ...(mayPassUnasked ? { mayPassUnasked } : {}),
@@ -183,12 +184,12 @@ function wrap(request: ResolveRequest, offer: Offer, override: ToolOverride): Wr
   const definition: ToolDefinition = {
     ...tool,
     title: tool.title === "" ? tool.name : tool.title,
-    riskLevel: isBuiltIn(source) ? risk : override.risk ?? assessed,
+    riskLevel: isOwnTool(offer) ? risk : override.risk ?? assessed,
     timeoutMs: Math.min(tool.timeoutMs, agentLimit),
     outputPolicy: { modelCharactersMax: outputMax(offer, override) },
     ...(capability === undefined ? {} : { capability }),
     approvalPolicy: approval,
-    parallelSafe: isParallelSafe(offer, override),
+    parallelSafe: isParallelSafe(request, offer, override),
   };
   return {
     definition,
@@ -227,15 +228,27 @@ function neededCapability({ source, tool }: Offer): string | undefined {
   return isBuiltIn(source) ? tool.capability : tool.capability ?? `tool.call:${tool.name}`;
 }
 
-function outputMax({ source, tool }: Offer, override: ToolOverride): number {
+function outputMax(offer: Offer, override: ToolOverride): number {
+  const { tool } = offer;
   const own = tool.outputPolicy.modelCharactersMax;
   const asked = override.model_output_characters ?? own;
-  return isBuiltIn(source) ? Math.min(own, asked) : asked;
+  return isOwnTool(offer) ? Math.min(own, asked) : asked;
 }
 
-/** Own value, then the source's (MCP: what its manifest says), then the agent's; a built-in only loses it (CM-84, DM-3). */
-function isParallelSafe({ source, tool }: Offer, override: ToolOverride): boolean {
+/**
+ * Own value (MCP: what its manifest says), then overlays in their order, then what the agent says of this very tool; a
+ * built-in only loses it (CM-84, CM-132, DM-3).
+ */
+function isParallelSafe({ agent }: ResolveRequest, offer: Offer, override: ToolOverride): boolean {
+  const { source, tool } = offer;
   const own = source.kind === "mcp" ? source.parallelSafe ?? false : tool.parallelSafe;
-  const asked = override.execution_policy?.parallel_safe ?? own;
-  return isBuiltIn(source) ? own && asked : asked;
+  const fields = {
+    tool_kind: toolKindOf(source.kind, distrusted(offer)),
+    implementation_ref: implementationRef(source, tool),
+    version: tool.version,
+    risk: tool.riskLevel,
+  };
+  const overlaid = overlaidParallelSafe(agent.tool_policy_overlays ?? [], { source, tool, fields }, own);
+  const asked = override.execution_policy?.parallel_safe ?? overlaid;
+  return isOwnTool(offer) ? own && asked : asked;
 }

@@ -10,15 +10,18 @@ import { assign, enqueueActions, setup } from "xstate";
 import type { AgentDefinition } from "../schemas/agent.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
 import type { Failure } from "../schemas/failure.ts";
+import type { HostCall } from "../schemas/invocation.ts";
 import { limits } from "../schemas/limits.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
 import type { CommandRef, SessionMessage, SessionServer, Stamp } from "../schemas/message.ts";
 import type { Principal } from "../schemas/principal.ts";
+import type { SessionScope } from "../schemas/profile.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import type { InvocationReport } from "./invocation.ts";
 import { post } from "./outbox.ts";
 import { port } from "./port.ts";
 import { questionMachine, type QuestionResult } from "./question.ts";
+import * as prompts from "./session_prompts.ts";
 import * as rules from "./session_rules.ts";
 import { turnMachine, type TurnResult } from "./turn.ts";
 
@@ -31,6 +34,8 @@ export interface SessionInput {
   readonly principal: Principal;
   readonly servers: readonly SessionServer[];
   readonly mode: PermissionMode;
+  readonly scope?: SessionScope | undefined;
+  readonly installation?: string | undefined;
 }
 
 /** What a session is told. */
@@ -43,11 +48,13 @@ export type SessionEvent =
     readonly actorId: string;
   };
 
-/** A prompt that waits for its turn: where it stands in the journal, and who wants the answer. */
+/** A prompt, or a host's call, that waits for its turn: where it stands in the journal, and who wants the answer. */
 export interface PromptRef {
   readonly seq: number;
   readonly command: CommandRef | null;
   readonly replyTo: string | null;
+  /** Set if it is a call of a host, which asks no model. */
+  readonly call?: HostCall | undefined;
 }
 
 /** A question that is open: who asked, and which rule "always" would add. */
@@ -114,32 +121,32 @@ export const sessionMachine = setup({
       for (const params of rules.acknowledge(event, "declared")) enqueue({ type: "post", params });
     }),
     dropPrompt: enqueueActions(({ context, enqueue, event }) => {
-      for (const params of rules.dropPrompt(context)) enqueue({ type: "post", params });
+      for (const params of prompts.dropPrompt(context)) enqueue({ type: "post", params });
       for (const params of rules.acknowledge(event, "canceled")) enqueue({ type: "post", params });
       enqueue.assign({ queue: context.queue.slice(1) });
     }),
     noteRefusal: assign(({ event }) => ({ refusal: rules.refusalIn(event) })),
-    enqueuePrompt: assign(({ context, event }) => ({ queue: [...context.queue, rules.promptOf(event)] })),
+    enqueuePrompt: assign(({ context, event }) => ({ queue: [...context.queue, prompts.promptOf(event)] })),
     refusePrompt: enqueueActions(({ context, enqueue, event }) => {
-      for (const params of rules.refusePrompt(context, event)) enqueue({ type: "post", params });
+      for (const params of prompts.refusePrompt(context, event)) enqueue({ type: "post", params });
     }),
     refuseQueue: enqueueActions(({ context, enqueue }) => {
-      for (const params of rules.refuseQueue(context)) enqueue({ type: "post", params });
+      for (const params of prompts.refuseQueue(context)) enqueue({ type: "post", params });
       enqueue.assign({ queue: [] });
     }),
     startTurn: enqueueActions(({ context, enqueue, event }) => {
-      const next = rules.nextTurn(context, rules.timeOf(event));
+      const next = prompts.nextTurn(context, rules.timeOf(event));
       enqueue.spawnChild("turn", { id: `turn/${next.input.turn}`, input: next.input });
       enqueue.assign({
         turn: next.input.turn,
         current: next.prompt,
         turnCatalog: next.input.catalog.hash,
         queue: next.rest,
-        notices: [],
+        notices: next.notices,
       });
     }),
     finishTurn: enqueueActions(({ context, enqueue, event }) => {
-      for (const params of rules.turnReplies(context, event)) enqueue({ type: "post", params });
+      for (const params of prompts.turnReplies(context, event)) enqueue({ type: "post", params });
       enqueue.stopChild(`turn/${context.turn}`);
       for (const question of context.questions) enqueue.stopChild(question.id);
       enqueue.assign({ current: null, questions: [] });
@@ -199,6 +206,10 @@ export const sessionMachine = setup({
       { guard: "isQueueFull", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
+    "session.call": [
+      { guard: "isQueueFull", actions: "refusePrompt" },
+      { actions: "enqueuePrompt" },
+    ],
     "session.cancel": { actions: "refuseCancel" },
     "session.relay": { actions: "relay" },
     "session.answered": { actions: "noteAnswer" },
@@ -219,6 +230,7 @@ export const sessionMachine = setup({
       always: { guard: "hasNextServers", target: "idle", actions: "takeServers" },
       on: {
         "session.prompt": { actions: "refusePrompt" },
+        "session.call": { actions: "refusePrompt" },
         // Other servers may be what is needed: the next prompt finds out.
         "session.servers": { target: "idle", actions: ["keepServers", "takeServers", "acceptServers"] },
         "catalog.issued": { target: "idle", actions: "noteCatalog" },

@@ -1,23 +1,23 @@
-/** The pure rules that the session machine consults: prompts, turns, replies, questions. */
-import { type Failure, failure } from "../schemas/failure.ts";
-import type { Json } from "../schemas/json.ts";
+/** The pure rules that the session machine consults: catalogs, servers, notices, questions. */
+import type { Failure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing, SessionServer } from "../schemas/message.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import { replyTo } from "./outbox.ts";
 import type { QuestionInput, QuestionResult } from "./question.ts";
-import type { OpenQuestion, PromptRef, SessionContext, SessionEvent } from "./session.ts";
-import type { TurnEvent, TurnInput, TurnResult } from "./turn.ts";
+import type { OpenQuestion, SessionContext, SessionEvent } from "./session.ts";
+import type { TurnEvent } from "./turn.ts";
 
 type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { readonly type: T }>;
 
-function expect<T extends SessionEvent["type"]>(event: SessionEvent, type: T): EventOf<T> {
+/** An event of the one type that its transition is for. */
+export function expect<T extends SessionEvent["type"]>(event: SessionEvent, type: T): EventOf<T> {
   if (event.type !== type) throw new Error(`Cannot treat "${event.type}" as "${type}"`);
   return event as EventOf<T>;
 }
 
 /** A child that ended: its event's type carries the child's id, so it cannot be told by an exact name. */
-function ended(event: SessionEvent): EventOf<"xstate.done.actor.turn"> {
+export function ended(event: SessionEvent): EventOf<"xstate.done.actor.turn"> {
   if (!event.type.startsWith("xstate.done.actor.")) {
     throw new Error(`Cannot treat "${event.type}" as an ending`);
   }
@@ -95,13 +95,6 @@ export function withServers(
   };
 }
 
-/** Gives a prompt up whose turn has not begun. */
-export function dropPrompt(context: SessionContext): readonly Outgoing[] {
-  const [prompt] = context.queue;
-  if (prompt === undefined) return [];
-  return refuse(prompt, context.address, failure("turn_canceled", "The turn was canceled before it began"));
-}
-
 /** Why no catalog was issued. */
 export function refusalIn(event: SessionEvent): Failure {
   return expect(event, "catalog.refused").failure;
@@ -113,106 +106,9 @@ export function timeOf(event: SessionEvent): number {
   return "at" in event ? event.at : 0;
 }
 
-/** Where a prompt stands: its text stays in the journal. */
-export function promptOf(event: SessionEvent): PromptRef {
-  const { seq, command, sender, replyTo: answerTo } = expect(event, "session.prompt");
-  return { seq, command: command ?? null, replyTo: sender === undefined ? null : answerTo ?? sender };
-}
-
-function refuse(prompt: PromptRef, self: string, why: Failure): readonly Outgoing[] {
-  const posts: Outgoing[] = [];
-  if (prompt.command !== null) {
-    posts.push({ kind: "reply", command: prompt.command, status: "failed", value: { failure: why } });
-  }
-  if (prompt.replyTo !== null) {
-    posts.push(answered(prompt.replyTo, { from: self, outcome: "failed", text: "", why }));
-  }
-  return posts;
-}
-
-interface Answered {
-  readonly from: string;
-  readonly outcome: string;
-  readonly text: string;
-  readonly why: Failure | null;
-}
-
-function answered(to: string, { from, outcome, text, why }: Answered): Outgoing {
-  const message = {
-    type: "session.answered",
-    from,
-    outcome,
-    text,
-    ...(why === null ? {} : { failure: { ...why } }),
-  };
-  return { kind: "message", to, message };
-}
-
-/** Refuses a prompt that cannot wait, or that no catalog will ever serve. */
-export function refusePrompt(context: SessionContext, event: SessionEvent): readonly Outgoing[] {
-  const why = context.refusal ??
-    failure("prompt_queue_full", `${limits.promptsQueuedMax} prompts wait already: wait for a turn to end`);
-  return refuse(promptOf(event), context.address, why);
-}
-
-/** Refuses every waiting prompt, because the catalog was refused. */
-export function refuseQueue(context: SessionContext): readonly Outgoing[] {
-  const why = context.refusal ?? failure("catalog_unavailable", "The session has no catalog");
-  return context.queue.flatMap((prompt) => refuse(prompt, context.address, why));
-}
-
-/** The turn that starts at `at`: the first waiting prompt, under the catalog that was issued last. */
-export function nextTurn(
-  context: SessionContext,
-  at: number,
-): { readonly input: TurnInput; readonly prompt: PromptRef; readonly rest: readonly PromptRef[] } {
-  const [prompt, ...rest] = context.queue;
-  if (prompt === undefined || context.issued === null) {
-    throw new Error("Cannot start a turn without prompt and catalog");
-  }
-  const { agent } = context;
-  const input: TurnInput = {
-    turn: context.turn + 1,
-    at,
-    append: [...context.notices, { type: "prompt", seq: prompt.seq }],
-    catalog: context.issued,
-    model: agent.model,
-    maxOutputTokens: agent.limits.max_output_tokens,
-    roundsMax: agent.limits.rounds_per_turn,
-    capabilities: agent.capabilities,
-    mode: context.mode,
-    grants: context.grants,
-  };
-  return { input, prompt, rest };
-}
-
 /** True if the child that ended is the turn, not a question. */
 export function isTurnDone(event: SessionEvent): boolean {
   return "actorId" in event && event.actorId.startsWith("turn/");
-}
-
-/** What those who wait for the turn are told. The final text stays in the journal; a reply names where. */
-export function turnReplies(context: SessionContext, event: SessionEvent): readonly Outgoing[] {
-  const result = ended(event).output as TurnResult;
-  const prompt = context.current;
-  if (prompt === null) return [];
-  const posts: Outgoing[] = [];
-  if (prompt.command !== null) {
-    const value: Json = {
-      turn: result.turn,
-      outcome: result.outcome,
-      steps: result.steps,
-      answer: result.answer,
-      ...(result.failure === null ? {} : { failure: { ...result.failure } }),
-    };
-    const status = result.outcome === "completed" ? "ok" : "failed";
-    posts.push({ kind: "reply", command: prompt.command, status, value });
-  }
-  if (prompt.replyTo !== null) {
-    const { outcome, text, failure: why } = result;
-    posts.push(answered(prompt.replyTo, { from: context.address, outcome, text, why }));
-  }
-  return posts;
 }
 
 /** Answers a command that needs no more than a word. */

@@ -1,14 +1,15 @@
 /**
  * One turn: model and tools by turns, until the model answers without calls.
  *
- *   generating -> (waiting ->) planning -> staging -> generating ... -> completed | failed | canceled
+ *   binding -> generating -> (waiting ->) planning -> staging -> generating ... -> completed | failed | canceled
+ *   binding -> planning -> staging -> completed | canceled, for the one call of a host
  *
  * Takes the exact catalog entry of every call from the turn's frozen catalog: the only name look-up there is (DM-6).
  * Its context holds positions in the journal, never the conversation.
  */
 import { assign, enqueueActions, sendParent, sendTo, setup } from "xstate";
 import type { Failure } from "../schemas/failure.ts";
-import type { InvocationResult } from "../schemas/invocation.ts";
+import type { HostCall, InvocationResult } from "../schemas/invocation.ts";
 import { limits } from "../schemas/limits.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
@@ -34,6 +35,10 @@ export interface TurnInput {
   readonly capabilities: readonly string[];
   readonly mode: PermissionMode;
   readonly grants: readonly string[];
+  /** The session's profile, if its agent has any. */
+  readonly profile?: string | undefined;
+  /** A call that a host makes: the turn is that call, and asks no model. */
+  readonly given?: HostCall | undefined;
 }
 
 /** What a turn is told. */
@@ -55,6 +60,8 @@ export interface TurnContext extends TurnInput {
   readonly step: number;
   readonly attempt: number;
   readonly calls: readonly ModelCall[];
+  /** How often each tool was called, by full name; snapshots of earlier releases do not know. */
+  readonly bound?: { readonly [tool: string]: number };
   readonly plan: StagePlan | null;
   readonly stage: number;
   readonly live: readonly string[];
@@ -75,6 +82,8 @@ export interface TurnResult {
   readonly text: string;
   readonly answer: string | null;
   readonly failure: Failure | null;
+  /** Set for a call that a host made: how it ended, or null if it never began. */
+  readonly call?: InvocationResult | null;
 }
 
 function endingOf(event: unknown): InvocationEnding {
@@ -91,6 +100,8 @@ export const turnMachine = setup({
   },
   actors: { port, invocation: invocationMachine },
   guards: {
+    isGiven: ({ context }) => context.given !== undefined,
+    isGivenDone: ({ context }) => context.given !== undefined && context.live.length === 0,
     hasNoCalls: ({ event }) => rules.answerOf(doneOf(event)).calls.length === 0,
     isLastRound: ({ context }) => context.step + 1 >= context.roundsMax,
     mayRetry: ({ context, event }) =>
@@ -103,6 +114,7 @@ export const turnMachine = setup({
     post,
     noteAnswer: assign(({ event }) => ({ at: doneOf(event).at, answer: doneOf(event).intent, attempt: 1 })),
     noteText: assign(({ event }) => ({ text: rules.answerOf(doneOf(event)).text })),
+    takeGiven: assign(({ context }) => ({ calls: rules.givenCalls(context) })),
     takeCalls: assign(({ event }) => ({ calls: rules.answerOf(doneOf(event)).calls })),
     refuseRound: assign({ failure: ({ context }) => rules.roundLimit(context.roundsMax) }),
     noteModelFailure: assign(({ event }) => ({ at: failedOf(event).at, failure: failedOf(event).failure })),
@@ -123,7 +135,10 @@ export const turnMachine = setup({
           input: rules.invocationInput(context, request),
         });
       }
-      enqueue.assign({ live: requests.map((request) => request.ordinal) });
+      enqueue.assign({
+        live: requests.map((request) => request.ordinal),
+        bound: rules.boundWith(context.bound, requests),
+      });
     }),
     nextStage: assign(({ context }) => ({ stage: context.stage + 1 })),
     settleCall: enqueueActions(({ context, enqueue, event }) => {
@@ -155,13 +170,14 @@ export const turnMachine = setup({
   },
 }).createMachine({
   id: "turn",
-  initial: "generating",
+  initial: "binding",
   options: { maxIterations: limits.machineIterationsMax },
   context: ({ input }) => ({
     ...input,
     step: 0,
     attempt: 1,
     calls: [],
+    bound: {},
     plan: null,
     stage: 0,
     live: [],
@@ -173,6 +189,13 @@ export const turnMachine = setup({
   }),
   output: ({ context, event }) => rules.turnResult(context, (event as { readonly output?: unknown }).output),
   states: {
+    binding: {
+      entry: { type: "post", params: ({ context }) => rules.boundNote(context) },
+      always: [
+        { guard: "isGiven", target: "planning", actions: "takeGiven" },
+        { target: "generating" },
+      ],
+    },
     generating: {
       invoke: {
         id: "model",
@@ -210,6 +233,7 @@ export const turnMachine = setup({
       always: [
         { guard: "isCanceledStage", target: "canceled", actions: "noteCanceled" },
         { guard: "hasNextStage", target: "advancing" },
+        { guard: "isGivenDone", target: "completed" },
         { guard: "isStageDone", target: "answering" },
       ],
       on: {

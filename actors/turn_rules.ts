@@ -1,14 +1,15 @@
 /** The pure rules that the turn machine consults: plans, requests, what the model is told, how a turn ended. */
+import type { CatalogEntry } from "../schemas/catalog.ts";
 import type { PortDone, PortRequestOf } from "../schemas/effect.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
 import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
-import type { Json } from "../schemas/json.ts";
+import { canonicalJson, type Json, type JsonObject } from "../schemas/json.ts";
 import { limits } from "../schemas/limits.ts";
 import { type Outgoing, TurnOutcome } from "../schemas/message.ts";
 import type { HistoryItem, ModelAnswer, ModelCall } from "../schemas/model.ts";
 import { planStages, type StagePlan } from "./batch.ts";
 import type { InvocationEvent, InvocationInput } from "./invocation.ts";
-import { entryNamed, refOf } from "./library.ts";
+import { catalogOf, entryNamed, entryOf, refOf } from "./library.ts";
 import type { TurnContext, TurnEvent, TurnResult } from "./turn.ts";
 
 /** The answer inside a `model.generate` outcome; its performer parsed it. */
@@ -49,11 +50,64 @@ export function ordinalOf(context: TurnContext, index: number): string {
   return `call/${context.step}.${index}`;
 }
 
+/** What the turn is bound to from its first crank on: the journal's record of the freeze (CM-48, CM-129). */
+export function boundNote(context: TurnContext): Outgoing {
+  const { catalog, turn, profile, given } = context;
+  const entries = catalogOf(catalog.hash)?.entries ?? [];
+  const overrides = entries.filter(({ bindingReason }) => bindingReason !== undefined)
+    .map(({ canonicalName: tool, implementation = "", bindingReason: reason = "" }) => ({
+      tool,
+      implementation,
+      reason,
+    }));
+  const body: JsonObject = {
+    execution: `turn/${turn}`,
+    catalog: catalog.hash,
+    tools: entries.filter(({ enabled }) => enabled).length,
+    ...(profile === undefined ? {} : { profile }),
+    ...(given === undefined ? {} : { call: given.tool }),
+    ...(overrides.length === 0 ? {} : { overrides }),
+  };
+  return { kind: "note", type: "tools.bound", body };
+}
+
+/** The call that a host makes, as the one call of a turn without a model. */
+export function givenCalls({ given }: TurnContext): readonly ModelCall[] {
+  if (given === undefined) return [];
+  const { tool, arguments: call, hadSecret } = given;
+  return [{ callId: "", name: tool, arguments: call, ...(hadSecret === undefined ? {} : { hadSecret }) }];
+}
+
+/** The entry that a call means: what a model calls by its provider name; a host may also say the full name. */
+function entryFor({ catalog: { hash }, given }: TurnContext, name: string): CatalogEntry | undefined {
+  const full = given === undefined ? undefined : entryOf({ catalog: hash, name });
+  return full ?? entryNamed(hash, name);
+}
+
+/**
+ * Positions of calls that say again, under the same id of the same answer, what an earlier one said: by its id a call is
+ * made once (CM-35, CM-57). Ids of other answers mean other calls: some providers count anew in every answer.
+ */
+export function repeatsOf(calls: readonly ModelCall[]): ReadonlyMap<number, number> {
+  const first = new Map<string, number>();
+  const repeats = new Map<number, number>();
+  for (const [index, { callId, name, arguments: given, argumentsText }] of calls.entries()) {
+    if (callId === "") continue;
+    const key = canonicalJson([callId, name, given ?? null, argumentsText ?? null]);
+    const earlier = first.get(key);
+    if (earlier === undefined) first.set(key, index);
+    else repeats.set(index, earlier);
+  }
+  return repeats;
+}
+
 /** Adjacent parallel-safe calls form a stage, others stand alone (CM-88). A name without an entry is never safe. */
 export function plan(context: TurnContext): StagePlan {
+  const repeats = repeatsOf(context.calls);
   const calls = context.calls.map((call, index) => ({
     ordinal: ordinalOf(context, index),
-    parallelSafe: entryNamed(context.catalog.hash, call.name)?.definition.parallelSafe ?? false,
+    parallelSafe: entryFor(context, call.name)?.definition.parallelSafe ?? false,
+    repeatOf: repeats.get(index),
   }));
   return planStages(calls, { turn: context.turn, round: context.step });
 }
@@ -69,7 +123,8 @@ export function hasNextStage(context: TurnContext): boolean {
 }
 
 function requestOf(context: TurnContext, call: ModelCall, ordinal: string): InvocationRequest {
-  const entry = entryNamed(context.catalog.hash, call.name);
+  const entry = entryFor(context, call.name);
+  const earlier = entry === undefined ? undefined : context.bound?.[entry.canonicalName] ?? 0;
   return {
     ordinal,
     callId: call.callId,
@@ -78,17 +133,34 @@ function requestOf(context: TurnContext, call: ModelCall, ordinal: string): Invo
     ...(call.arguments === undefined ? {} : { arguments: call.arguments }),
     ...(call.argumentsText === undefined ? {} : { argumentsText: call.argumentsText }),
     ...(call.hadSecret === undefined ? {} : { hadSecret: call.hadSecret }),
-    origin: "model",
+    origin: context.given === undefined ? "model" : "host",
+    ...(earlier === undefined ? {} : { bindingAttempt: earlier + 1 }),
   };
+}
+
+/** How often each tool was called in this turn, with the calls of the stage that starts (CM-58). */
+export function boundWith(
+  bound: TurnContext["bound"],
+  requests: readonly InvocationRequest[],
+): NonNullable<TurnContext["bound"]> {
+  const counts = { ...bound };
+  for (const { entry } of requests) {
+    if (entry !== undefined) counts[entry.name] = (counts[entry.name] ?? 0) + 1;
+  }
+  return counts;
 }
 
 /** The requests of the stage that is about to start, in the model's order. */
 export function stageRequests(context: TurnContext): readonly InvocationRequest[] {
   const members = context.plan?.stages[context.stage]?.members ?? [];
   const wanted = new Set(members.map((member) => member.ordinal));
+  let bound = context.bound ?? {};
   return context.calls.flatMap((call, index) => {
     const ordinal = ordinalOf(context, index);
-    return wanted.has(ordinal) ? [requestOf(context, call, ordinal)] : [];
+    if (!wanted.has(ordinal)) return [];
+    const request = requestOf({ ...context, bound }, call, ordinal);
+    bound = boundWith(bound, [request]);
+    return [request];
   });
 }
 
@@ -101,8 +173,9 @@ export function invocationInput(context: TurnContext, request: InvocationRequest
 /** What the model is told of a step, in the order in which it made its calls (CM-91). */
 export function history(context: TurnContext): readonly HistoryItem[] {
   const byOrdinal = new Map(context.results.map((result) => [result.ordinal, result]));
+  const repeats = repeatsOf(context.calls);
   return context.calls.flatMap((_call, index) => {
-    const result = byOrdinal.get(ordinalOf(context, index));
+    const result = byOrdinal.get(ordinalOf(context, repeats.get(index) ?? index));
     return result === undefined ? [] : [historyItem(result)];
   });
 }
@@ -154,9 +227,10 @@ export function turnResult(context: TurnContext, outcome: unknown): TurnResult {
     turn: context.turn,
     at: context.at,
     outcome: TurnOutcome.parse(outcome),
-    steps: context.step + 1,
+    steps: context.given === undefined ? context.step + 1 : 0,
     text: context.text,
     answer: context.answer,
     failure: context.failure,
+    ...(context.given === undefined ? {} : { call: context.results[0] ?? null }),
   };
 }

@@ -1,7 +1,9 @@
 /** `agent.yaml`: an agent as data. */
 import { z } from "zod";
+import { ImplementationRef } from "./governance.ts";
 import { limits } from "./limits.ts";
 import { Capability } from "./principal.ts";
+import { AgentProfile, ProfileKey, SubagentPolicy } from "./profile.ts";
 import { ApprovalPolicy, RiskLevel } from "./tool.ts";
 
 /** Name of an agent: lower-case letters, digits, dashes; at most 48. */
@@ -28,6 +30,38 @@ export const AgentLimits = z.strictObject({
   tool_timeout_ms: z.int().min(1).max(limits.toolCallDurationMsMax).optional(),
 });
 
+/**
+ * Changes how calls of some tools are carried out, never what they are (CM-85, CM-86). Every key of `match` must equal:
+ * `tool_source` the source kind, `server_slug` the MCP server, any other key the field of that name of the catalog entry.
+ */
+export const ToolOverlay = z.strictObject({
+  match: z.record(z.string().max(64), z.string().max(256)),
+  execution_policy: z.strictObject({ parallel_safe: z.boolean() }),
+});
+/** Changes how calls of some tools are carried out. */
+export type ToolOverlay = z.infer<typeof ToolOverlay>;
+
+interface WithProfiles {
+  readonly profiles?: { readonly [key: string]: AgentProfile } | undefined;
+  readonly interactive?: { readonly profile: string } | undefined;
+}
+
+/** A session must find its profile, and a child must not have to choose between two. */
+function checkProfiles({ profiles, interactive }: WithProfiles, context: z.RefinementCtx): void {
+  const refuse = (path: string[], message: string) => context.addIssue({ code: "custom", path, message });
+  const keys = Object.keys(profiles ?? {});
+  const wanted = interactive?.profile ?? (keys.length > 0 ? "main" : undefined);
+  if (wanted !== undefined && !keys.includes(wanted)) {
+    if (interactive === undefined) refuse(["profiles"], 'needs a profile "main", or interactive.profile');
+    else {refuse(
+        ["interactive", "profile"],
+        `must be one of profiles: ${keys.join(", ") || "there are none"}`,
+      );}
+  }
+  const usual = Object.entries(profiles ?? {}).filter(([, profile]) => profile.default_subagent);
+  if (usual.length > 1) refuse(["profiles"], "must have at most one profile with default_subagent");
+}
+
 /** The definition of an agent: the content of `agent.yaml`. Unknown keys are refused. */
 export const AgentDefinition = z.strictObject({
   name: AgentName,
@@ -40,6 +74,13 @@ export const AgentDefinition = z.strictObject({
   capabilities: z.array(Capability).max(256).default([]),
   overrides: z.record(z.string().max(limits.toolNameCharactersMax), ToolOverride).default({}),
   limits: AgentLimits.prefault({}),
-});
+  profiles: z.record(ProfileKey, AgentProfile).optional(),
+  /** The profile of a session that a person begins; without it `main` (CM-97). */
+  interactive: z.strictObject({ profile: ProfileKey }).optional(),
+  subagents: SubagentPolicy.optional(),
+  tool_policy_overlays: z.array(ToolOverlay).max(64).optional(),
+  /** Implementations other than the default ones, by the tool's name; the tool's governance mode decides (CM-21..23). */
+  implementations: z.record(z.string().max(limits.toolNameCharactersMax), ImplementationRef).optional(),
+}).superRefine(checkProfiles);
 /** The definition of an agent. */
 export type AgentDefinition = z.infer<typeof AgentDefinition>;

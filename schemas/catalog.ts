@@ -1,5 +1,6 @@
 /** The resolved catalog: immutable, content-hashed, one per turn (DM-5..9). */
 import { z } from "zod";
+import { BindingReason, GovernanceMode, ImplementationRef, ToolKind } from "./governance.ts";
 import { Digest } from "./ids.ts";
 import { limits } from "./limits.ts";
 import { Provenance, SourceKind } from "./provenance.ts";
@@ -22,6 +23,18 @@ export const ApprovalRule = z.enum([
 /** Whose rule made an entry's approval policy what it is. */
 export type ApprovalRule = z.infer<typeof ApprovalRule>;
 
+/** One implementation that was offered for a definition (CM-8, CM-45). */
+export const Implementation = z.strictObject({
+  ref: ImplementationRef,
+  sourceKind: SourceKind,
+  provenance: Provenance,
+  /** True for exactly one: that of the source which defines the tool (CM-9). */
+  isDefault: z.boolean(),
+  definition: ToolDefinition,
+});
+/** One implementation that was offered for a definition. */
+export type Implementation = z.infer<typeof Implementation>;
+
 /** One callable tool of a turn, with all that its dispatch needs (DM-7). */
 export const CatalogEntry = z.strictObject({
   sourceKind: SourceKind,
@@ -36,7 +49,17 @@ export const CatalogEntry = z.strictObject({
   adapter: AdapterKey,
   /** What the adapter is bound to: a server id, a folder; empty for built-ins. */
   binding: z.string().max(256),
+  /** What was decided about implementations; catalogs of earlier releases do not say (CM-20, CM-49, CM-54). */
+  governance: GovernanceMode.optional(),
+  toolKind: ToolKind.optional(),
+  implementation: ImplementationRef.optional(),
+  /** Absent for the default implementation. */
+  bindingReason: BindingReason.optional(),
+  /** All implementations that were offered, the default first; absent if there was one. */
+  candidates: z.array(Implementation).max(limits.implementationsPerToolMax).optional(),
   enabled: z.boolean(),
+  /** Set if the tool is not visible in this session: its profile leaves it out, or its depth does (CM-95, CM-101). */
+  hidden: z.literal(true).optional(),
   /** Why it is not enabled, one clause; absent if it is (AR-12). */
   disabledBy: z.string().max(400).optional(),
   /** Who asks or denies; absent if the approval policy is `auto`. */
@@ -68,6 +91,8 @@ export const CatalogSource = z.strictObject({
   /** What calls are bound to, if not to the server's or the folder's name: the connection of an MCP server. */
   binding: z.string().max(256).optional(),
   remote: z.boolean(),
+  /** `implementations`: its tools define nothing, each can be bound to a definition of the same name (CM-40, CM-45). */
+  role: z.enum(["definitions", "implementations"]).optional(),
   /** True if the operator's manifest says that calls of an MCP server may run at once; its tools' own word never does. */
   parallelSafe: z.boolean().optional(),
   tools: z.array(ToolDefinition).max(limits.toolsPerCatalogMax),

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { ApprovalPolicy, EffectClass, RiskLevel } from "./tool.ts";
 import { Capability } from "./principal.ts";
+import { ImplementationRef } from "./governance.ts";
 import { SecretSources } from "./secret.ts";
 
 /**
@@ -35,6 +36,11 @@ export const HostPolicy = z.strictObject({
    * means that the tool deduplicates by the key that it is sent. Everything else of an MCP server is `non_idempotent`.
    */
   effects: z.record(z.string().max(256), EffectClass).default({}),
+  /**
+   * Implementations that the operator approves besides the default one, by the tool's name: needed for tools of the
+   * runtime that are to be carried out by somebody else (CM-22).
+   */
+  implementations: z.record(z.string().max(256), z.array(ImplementationRef).max(32)).optional(),
   /** Whether MCP servers may be started: `prompt` asks unless the agent's folder is trusted. */
   connect: z.enum(["prompt", "deny"]).default("prompt"),
 });

@@ -50,6 +50,11 @@ export const FailureCode = z.enum([
   "tool_name_collision",
   "tool_name_invalid",
   "catalog_too_large",
+  "tool_not_visible",
+  "profile_unknown",
+  "implementation_reserved",
+  "implementation_not_approved",
+  "implementation_unknown",
   "relay_target_unknown",
   // MCP servers.
   "mcp_connect_denied",

@@ -13,6 +13,12 @@ export const SessionId = z.string().regex(minted("ses"), "must look like ses_ an
 /** Id of a session. */
 export type SessionId = z.infer<typeof SessionId>;
 
+/** Id of an installation, that is of one store and what is kept in it: `ins_` and a ULID. */
+export const InstallationId = z.string().regex(minted("ins"), "must look like ins_ and 26 letters or digits")
+  .brand("InstallationId");
+/** Id of an installation. */
+export type InstallationId = z.infer<typeof InstallationId>;
+
 /** The kinds of root actors that this release knows; the first part of a root's address. */
 export const RootKind = z.enum(["session", "catalog", "connection", "supervisor"]);
 /** A kind of root actor. */

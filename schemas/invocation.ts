@@ -55,9 +55,21 @@ export const InvocationRequest = z.strictObject({
   /** Set if the arguments held a secret, which was taken out. */
   hadSecret: z.literal(true).optional(),
   origin: RequestOrigin,
+  /** The how manieth call of its tool in its turn this is, from 1 (CM-15, CM-58). */
+  bindingAttempt: z.int().min(1).optional(),
 });
 /** What a turn asks an invocation to do. */
 export type InvocationRequest = z.infer<typeof InvocationRequest>;
+
+/** A call that a host makes for itself: no model is asked. `tool` is a full name, or the name that a model would call. */
+export const HostCall = z.strictObject({
+  tool: z.string().min(1).max(256),
+  arguments: JsonObject,
+  /** Set if the arguments held a secret, which was taken out. */
+  hadSecret: z.literal(true).optional(),
+});
+/** A call that a host makes for itself. */
+export type HostCall = z.infer<typeof HostCall>;
 
 /** How an invocation ended: what the turn keeps of it until the step is answered. */
 export const InvocationResult = z.strictObject({

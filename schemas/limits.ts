@@ -75,6 +75,10 @@ export const limits = {
   regexCharactersMax: 512,
 
   toolsPerCatalogMax: 1_024,
+  /** How deep agents may have children: the root has depth 0. */
+  agentDepthMax: 16,
+  agentDepthDefault: 2,
+  implementationsPerToolMax: 16,
   providerNameCharactersMax: 64,
   toolNameCharactersMax: 128,
 

@@ -4,11 +4,13 @@ import { AgentDefinition } from "./agent.ts";
 import { CatalogRef, CatalogSource } from "./catalog.ts";
 import { HostPolicy } from "./config.ts";
 import { Failure } from "./failure.ts";
-import { Digest, RootAddress, ServerId } from "./ids.ts";
+import { Digest, InstallationId, RootAddress, ServerId } from "./ids.ts";
+import { HostCall } from "./invocation.ts";
 import { limits } from "./limits.ts";
 import { McpDeclaration } from "./manifest.ts";
 import { PermissionMode } from "./mode.ts";
 import { Principal } from "./principal.ts";
+import { SessionScope } from "./profile.ts";
 import { Json } from "./json.ts";
 import { ChildSpec, SupervisorPolicy } from "./supervision.ts";
 
@@ -45,6 +47,8 @@ export type ServerReport = z.infer<typeof ServerReport>;
 /** Messages that a session takes. `session.answered` and `catalog.issued` are facts; the others ask. */
 export const SessionMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("session.prompt"), text, replyTo: RootAddress.optional() }),
+  /** Calls one tool under the session's gates, in a turn of its own (DM-12). */
+  z.strictObject({ type: z.literal("session.call"), call: HostCall }),
   z.strictObject({ type: z.literal("session.cancel"), reason: z.string().max(500) }),
   z.strictObject({ type: z.literal("session.relay"), to: RootAddress, text }),
   z.strictObject({
@@ -118,6 +122,9 @@ export const rootInputs = {
     principal: Principal,
     servers: SessionServers,
     mode: PermissionMode.default("default"),
+    scope: SessionScope.optional(),
+    /** The store that the session was begun in: records of one installation refer to no other's (CM-4). */
+    installation: InstallationId.optional(),
   }),
   catalog: z.strictObject({
     address: RootAddress,
@@ -126,6 +133,7 @@ export const rootInputs = {
     policy: HostPolicy,
     sources: z.array(CatalogSource).max(256),
     subscriber: RootAddress,
+    scope: SessionScope.optional(),
   }),
   connection: z.strictObject({
     address: RootAddress,

@@ -49,6 +49,8 @@ export const ToolDefinition = z.strictObject({
   version: z.string().max(100),
   /** JSON Schema of the arguments, an object schema. */
   inputSchema: JsonObject,
+  /** JSON Schema of the result, if the source tells one. */
+  resultSchema: JsonObject.optional(),
   riskLevel: RiskLevel,
   sideEffects: z.boolean(),
   resources: z.array(ToolResource).max(16),

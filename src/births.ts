@@ -30,6 +30,7 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
       policy: draft.policy,
       sources: draft.sources,
       subscriber: address,
+      scope: draft.scope,
     }, title),
     ...servers.map((server) => createConnection(kernel, server, catalog)),
     bear(kernel, "session", {
@@ -40,6 +41,8 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
       principal: draft.principal ?? localOperator,
       servers,
       mode: draft.mode ?? "default",
+      scope: draft.scope,
+      installation: kernel.journal.format.installation,
     }, title),
   ];
   await Promise.all(births);

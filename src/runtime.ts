@@ -5,17 +5,13 @@ import type { CatalogSource } from "../schemas/catalog.ts";
 import type { HostPolicy } from "../schemas/config.ts";
 import type { RootRecord } from "../schemas/entry.ts";
 import type { RootAddress } from "../schemas/ids.ts";
+import type { HostCall } from "../schemas/invocation.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
-import {
-  type ConnectionMessage,
-  rootMessages,
-  type SessionMessage,
-  type TurnOutcome,
-} from "../schemas/message.ts";
-import type { Failure } from "../schemas/failure.ts";
+import { type ConnectionMessage, rootMessages, type SessionMessage } from "../schemas/message.ts";
+import type { SessionScope } from "../schemas/profile.ts";
 import { localOperator, type Principal, principalText } from "../schemas/principal.ts";
-import { cleanText, createDoorRedactor } from "./effects/clean.ts";
+import { cleanMessage, createDoorRedactor } from "./effects/clean.ts";
 import { createCatalogSeal } from "./effects/catalog_seal.ts";
 import { Conversations } from "./effects/conversation.ts";
 import type { Performers } from "./effects/performer.ts";
@@ -35,6 +31,7 @@ import { machineCode } from "./machine_code.ts";
 import { createSession, createSupervisor, declareServers } from "./births.ts";
 import type { Redactor } from "./redact/redactor.ts";
 import type { Seams } from "./seams.ts";
+import { reportOf, type TurnReport } from "./turn_report.ts";
 
 /** The performers that depend on what a host offers: models, tools, servers. */
 export type HostPerformers = Pick<
@@ -96,16 +93,9 @@ export interface SessionDraft {
   readonly principal?: Principal;
   /** How freely its tools act without a person, for its whole life. Default `default`. */
   readonly mode?: PermissionMode | undefined;
+  /** Its profile and depth; without it a root session for people. */
+  readonly scope?: SessionScope | undefined;
   readonly title?: string;
-}
-
-/** How a turn ended, with its final text. */
-export interface TurnReport {
-  readonly turn: number;
-  readonly outcome: TurnOutcome;
-  readonly steps: number;
-  readonly text: string;
-  readonly failure: Failure | undefined;
 }
 
 /** A prompt that was given: accepted means durable; the report comes when its turn has ended, durably. */
@@ -127,6 +117,11 @@ export interface Runtime {
   declareServers(session: RootAddress, servers: readonly McpDeclaration[]): Promise<void>;
   /** Gives a prompt. The same key and text again is the same prompt (K14). */
   prompt(session: RootAddress, text: string, key?: string): Promise<GivenPrompt>;
+  /**
+   * Calls one tool of a session under all its gates, in a turn that asks no model (DM-12). The same key and call again is
+   * the same call (CM-57): it is answered with what the first one yielded.
+   */
+  call(session: RootAddress, call: HostCall, key?: string): Promise<GivenPrompt>;
   /** Gives any message of a session's protocol as a command. */
   send(session: RootAddress, message: SessionMessage, key?: string): Promise<Acknowledgements>;
   /** Hears of entries (once durable) and of progress. Returns how to stop. */
@@ -205,9 +200,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
       );
     }
     // Once, before the entry: whoever acts on it has the clean text, live and in replay.
-    const data = "text" in parsed.data
-      ? { ...parsed.data, text: cleanText(options.redactor, parsed.data.text, "model") }
-      : parsed.data;
+    const data = cleanMessage(options.redactor, parsed.data);
     if (data.type === "session.relay" && !kernel.records.has(data.to)) {
       throw new KernelError(
         "relay_target_unknown",
@@ -218,17 +211,19 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
     const isFresh = key === undefined;
     return submit(kernel, { root: session, message: data as never, ref, isFresh });
   };
+  const give = async (session: RootAddress, message: SessionMessage, key?: string): Promise<GivenPrompt> => {
+    const { accepted, reply } = await send(session, message, key);
+    const report = reply.then((stored) => reportOf(parts.conversations, session, stored));
+    report.catch(() => {}); // Whoever wants it awaits it; at shutdown nobody may.
+    return { accepted, report };
+  };
   return {
     ...parts,
     send,
     createSession: (draft) => createSession(kernel, draft),
     declareServers: (session, servers) => declareServers(kernel, session, servers),
-    prompt: async (session, text, key) => {
-      const { accepted, reply } = await send(session, { type: "session.prompt", text }, key);
-      const report = reply.then((stored) => reportOf(parts.conversations, session, stored));
-      report.catch(() => {}); // Whoever wants it awaits it; at shutdown nobody may.
-      return { accepted, report };
-    },
+    prompt: (session, text, key) => give(session, { type: "session.prompt", text }, key),
+    call: (session, call, key) => give(session, { type: "session.call", call }, key),
     watch: (listener) => {
       kernel.watchers.add(listener);
       return () => kernel.watchers.delete(listener);
@@ -250,28 +245,4 @@ async function tellConnection(
   const ref = { principal: "program:runtime", key: kernel.seams.nextId("cmd") };
   const { reply } = await submit(kernel, { root: connection, message: message as never, ref, isFresh: true });
   return await reply;
-}
-
-interface TurnReply {
-  readonly turn?: number;
-  readonly outcome?: TurnOutcome;
-  readonly steps?: number;
-  readonly answer?: string | null;
-  readonly failure?: Failure;
-}
-
-async function reportOf(
-  conversations: Conversations,
-  session: RootAddress,
-  stored: StoredReply,
-): Promise<TurnReport> {
-  const reply = stored.value as TurnReply;
-  const hasAnswer = reply.outcome === "completed" && typeof reply.answer === "string";
-  return {
-    turn: reply.turn ?? 0,
-    outcome: reply.outcome ?? "failed",
-    steps: reply.steps ?? 0,
-    text: hasAnswer ? await conversations.answerText(session, reply.answer ?? "") : "",
-    failure: reply.failure,
-  };
 }

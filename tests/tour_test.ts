@@ -50,6 +50,7 @@ Deno.test("tour: one call, from the prompt to the answer", async () => {
     "input catalog.issued",
     "input session.prompt",
     "  intent model.generate",
+    "  note tools.bound",
     "outcome model.generate",
     "  note turn.planned",
     "  note invocation.judged",

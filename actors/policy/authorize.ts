@@ -90,11 +90,15 @@ export function authorize(request: AuthorizeRequest): Authorization {
 }
 
 function checkEnabled({ entry }: AuthorizeRequest): Finding {
-  const { enabled, canonicalName, disabledBy = "" } = entry;
+  const { enabled, canonicalName, disabledBy = "", hidden } = entry;
   if (enabled) {
     return { check: "enabled", verdict: "allow", by: "", why: "It is in the catalog and switched on" };
   }
   const because = disabledBy === "" ? "" : `: ${disabledBy}`;
+  if (hidden) {
+    const why = `The tool "${canonicalName}" is not visible in this session${because}`;
+    return { check: "enabled", verdict: "deny", by: disabledBy, code: "tool_not_visible", why };
+  }
   const why = `The tool "${canonicalName}" is switched off${because}`;
   return { check: "enabled", verdict: "deny", by: disabledBy, why };
 }

@@ -7,7 +7,8 @@ import { exitCodes } from "./exit.ts";
 import { playTurn } from "./play_turn.ts";
 import { refuseDivergence, replaySession } from "./replay.ts";
 import { printReplays } from "./replay_text.ts";
-import { begin, notCompleted } from "./run.ts";
+import { begin } from "./place.ts";
+import { notCompleted } from "./run.ts";
 import { withSeat } from "./seat.ts";
 import { createTranscript } from "./transcript.ts";
 
@@ -56,7 +57,7 @@ async function play(cli: Cli, location: string): Promise<0> {
     const view = createTranscript(cli.terminal);
     const report = await playTurn(cli, seat, {
       session,
-      text: prompt,
+      request: { text: prompt },
       fromSeq: 1,
       standing: undefined,
       view,

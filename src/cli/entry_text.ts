@@ -28,18 +28,46 @@ function textOf({ kind, type, body }: Entry): string | undefined {
     case "reply":
       return `${peekText(body, "value", "outcome")} ${peekText(body, "value", "failure", "message")}`.trim();
     case "note":
-      return type === "turn.planned"
-        ? planText(body)
-        : type === "invocation.judged"
-        ? judgedText(body)
-        : undefined;
+      return noteText(type, body);
     case "checkpoint":
       return "state of the root, as truth";
   }
 }
 
+function noteText(type: string, body: unknown): string | undefined {
+  switch (type) {
+    case "turn.planned":
+      return planText(body);
+    case "invocation.judged":
+      return judgedText(body);
+    case "tools.bound":
+      return boundText(body);
+    default:
+      return undefined;
+  }
+}
+
+/** What a turn is bound to: its catalog, how many of its tools may be called, and what is not the default. */
+function boundText(body: unknown): string {
+  const [profile, call] = [peekText(body, "profile"), peekText(body, "call")];
+  const others = peekList(body, "overrides").map((one) =>
+    `${peekText(one, "tool")} by ${peekText(one, "implementation")}`
+  );
+  return [
+    `${peekText(body, "execution")} to ${peekText(body, "catalog").slice(0, 19)}`,
+    `${peekText(body, "tools")} tools`,
+    ...(profile === "" ? [] : [`profile ${profile}`]),
+    ...(call === "" ? [] : [`for the call of ${call}`]),
+    ...others,
+  ].join(", ");
+}
+
 function inputText(type: string, body: unknown): string | undefined {
   const message = peek(body, "message");
+  if (type === "session.call") {
+    const given = peekObject(message, "call", "arguments") as JsonObject;
+    return `${peekText(message, "call", "tool")} ${previewArguments(given)}`;
+  }
   const text = peekText(message, "text") || peekText(message, "reason");
   if (text !== "") return JSON.stringify(text);
   if (type === "catalog.issued") {

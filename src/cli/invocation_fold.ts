@@ -12,6 +12,8 @@ export interface InvocationRow {
   /** The full name once the call was taken from the catalog, before that the name that the model gave. */
   tool: string;
   effect: string;
+  /** The how manieth call of its tool in its turn (CM-58). */
+  number: number;
   /** Intents of its effect, by their position in the stream, in order; recoveries of one count as attempts too. */
   readonly intents: string[];
   attempts: number;
@@ -30,6 +32,13 @@ interface Asked {
   readonly uncertain: boolean;
 }
 
+/** In which order the entries of one crank are read: what began it or ended with it, what it bound, then its asks. */
+function placeOf({ kind, type }: Entry): number {
+  if (kind === "intent") return 4;
+  if (kind !== "note") return 0;
+  return type === "tools.bound" ? 1 : type === "turn.planned" ? 2 : 3;
+}
+
 /** What a person says of a call that may have happened, as an outcome. */
 const settledBy: { readonly [decision: string]: InvocationOutcome | undefined } = {
   mark_applied: "succeeded",
@@ -43,21 +52,39 @@ export class InvocationFold {
   /** Effects and questions that wait for their outcome, by intent. */
   readonly #effects = new Map<string, InvocationRow>();
   readonly #questions = new Map<string, Asked>();
+  /** Entries of the crank that is being read. */
+  #crank: Entry[] = [];
   #turn = 0;
   #step = 0;
 
   /** The calls, in the order in which models made them. */
   get rows(): readonly InvocationRow[] {
+    this.#endCrank();
     return [...this.#rows.values()];
   }
 
   take(entry: Entry): void {
+    // A crank's notes stand behind what it asked for, but say what that belongs to.
+    if (["created", "input", "outcome"].includes(entry.kind)) this.#endCrank();
+    this.#crank.push(entry);
+  }
+
+  #endCrank(): void {
+    const inOrder = this.#crank.toSorted((left, right) => placeOf(left) - placeOf(right));
+    this.#crank = [];
+    for (const entry of inOrder) this.#read(entry);
+  }
+
+  #read(entry: Entry): void {
     const { kind, type } = entry;
     if (kind === "intent") this.#ask(entry);
     else if (kind === "outcome" && type === "model.generate") this.#propose(entry);
     else if (kind === "outcome" && type === "question.ask") this.#decide(entry);
     else if (kind === "outcome" && isCall(type)) this.#settle(entry);
     else if (kind === "note" && type === "attempt") this.#repeat(entry);
+    else if (kind === "note" && type === "tools.bound") this.#begin(entry);
+    else if (kind === "note" && type === "turn.planned") this.#forgetRepeats(entry);
+    else if (kind === "note" && type === "invocation.judged") this.#judge(entry);
     else if (kind === "reply") this.#endTurn(entry);
   }
 
@@ -89,21 +116,47 @@ export class InvocationFold {
 
   #propose({ at, body }: Entry): void {
     for (const [index, call] of peekList(body, "value", "calls").entries()) {
-      const ordinal = `call/${this.#step}.${index}`;
-      this.#rows.set(`turn/${this.#turn}/${ordinal}`, {
-        turn: this.#turn,
-        ordinal,
-        tool: peekText(call, "name"),
-        effect: "",
-        intents: [],
-        attempts: 0,
-        outcome: "running",
-        decisions: [],
-        why: "",
-        proposedAt: at,
-        settledAt: undefined,
-      });
+      this.#add(`call/${this.#step}.${index}`, peekText(call, "name"), at);
     }
+  }
+
+  /** A turn begins. That of a host's call has this one call, and no model to propose it. */
+  #begin({ at, body }: Entry): void {
+    this.#turn = Number(peekText(body, "execution").split("/")[1]);
+    this.#step = 0;
+    const tool = peekText(body, "call");
+    if (tool !== "") this.#add("call/0.0", tool, at);
+  }
+
+  #add(ordinal: string, tool: string, proposedAt: number): void {
+    this.#rows.set(`turn/${this.#turn}/${ordinal}`, {
+      turn: this.#turn,
+      ordinal,
+      tool,
+      effect: "",
+      number: 1,
+      intents: [],
+      attempts: 0,
+      outcome: "running",
+      decisions: [],
+      why: "",
+      proposedAt,
+      settledAt: undefined,
+    });
+  }
+
+  /** What an answer says twice under one id is one call. */
+  #forgetRepeats({ body }: Entry): void {
+    for (const repeat of peekList(body, "repeats")) {
+      this.#rows.delete(`turn/${this.#turn}/call/${this.#step}.${peekText(repeat, "position")}`);
+    }
+  }
+
+  #judge({ body }: Entry): void {
+    const row = this.#rows.get(`turn/${this.#turn}/${peekText(body, "ordinal")}`);
+    if (row === undefined) return;
+    row.tool = peekText(body, "tool");
+    row.number = Number(peekText(body, "attempt")) || 1;
   }
 
   #settle({ at, body }: Entry): void {
@@ -159,6 +212,13 @@ export class InvocationFold {
   /** Nothing of a turn goes on after its end: what was not settled by then was canceled. */
   #endTurn({ at, body }: Entry): void {
     if (peekText(body, "value", "turn") !== String(this.#turn)) return;
+    const outcome = InvocationOutcome.safeParse(peekText(body, "value", "call", "outcome")).data;
+    const given = outcome === undefined ? undefined : this.#rows.get(`turn/${this.#turn}/call/0.0`);
+    if (given !== undefined && outcome !== undefined) {
+      given.outcome = outcome;
+      given.why = peekText(body, "value", "call", "failure", "message");
+      given.settledAt = at;
+    }
     for (const row of this.#open()) {
       if (row.outcome !== "running" && row.outcome !== "waiting") continue;
       row.outcome = row.intents.length > 0 && row.why !== "" ? "unknown" : "canceled";

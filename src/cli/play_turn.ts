@@ -1,7 +1,7 @@
 /** Plays one turn at the terminal: gives the prompt, shows what happens, asks what must be asked, minds Ctrl-C. */
 import type { RootAddress } from "../../schemas/ids.ts";
-import type { ActingHost, HostEvent } from "../host/host.ts";
-import type { TurnReport } from "../runtime.ts";
+import type { ActingHost, HostEvent, Request } from "../host/host.ts";
+import type { TurnReport } from "../turn_report.ts";
 import { createAsker, type StandingAnswer } from "./ask.ts";
 import type { Cli } from "./cli.ts";
 import { InterruptedError, reportError } from "./exit.ts";
@@ -16,7 +16,9 @@ const triesMax = 5;
 /** What is played. */
 export interface TurnToPlay {
   readonly session: RootAddress;
-  readonly text: string;
+  readonly request: Request;
+  /** Makes a repeat harmless, whoever gives it; by default a new one. */
+  readonly key?: string | undefined;
   /** First entry of the session to be shown. */
   readonly fromSeq: number;
   readonly standing: StandingAnswer | undefined;
@@ -31,7 +33,7 @@ export interface TurnToPlay {
  */
 export async function playTurn(cli: Cli, seat: Seat, turn: TurnToPlay): Promise<TurnReport> {
   const { view } = turn;
-  const key = cli.seams.nextId("cmd");
+  const key = turn.key ?? cli.seams.nextId("cmd");
   const heard = { seq: turn.fromSeq - 1 };
   for (let tries = 1;; tries++) {
     try {
@@ -55,7 +57,7 @@ interface Playing extends TurnToPlay {
 }
 
 async function playHere(cli: Cli, host: ActingHost, turn: Playing): Promise<TurnReport> {
-  const { session, text, key, heard, standing, view } = turn;
+  const { session, request, key, heard, standing, view } = turn;
   const cancel = (reason: string) =>
     host.cancel(session, reason).catch((error) => view.note(reportError(error).message));
   const answers = standing !== undefined || cli.terminal.canAsk;
@@ -100,7 +102,7 @@ async function playHere(cli: Cli, host: ActingHost, turn: Playing): Promise<Turn
     view.hear(event);
   };
   showStatus(cli, view, gone.signal);
-  const order = { session, text, key, fromSeq: heard.seq + 1, answers, gone: gone.signal };
+  const order = { session, request, key, fromSeq: heard.seq + 1, answers, gone: gone.signal };
   try {
     return await Promise.race([host.prompt(order, hear), left.promise]);
   } finally {

@@ -1,12 +1,11 @@
 /** `troupe policy`. */
-import { JsonObject } from "../../schemas/json.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
-import { readJson } from "../border.ts";
 import { loadAgent } from "../host/agent_folder.ts";
 import { Declarer } from "../host/declarer.ts";
 import { explainCall, type Explanation } from "../host/explanation.ts";
 import { isAbsolute, readHostSettings, workspaceFolder } from "../host/home.ts";
 import { trustFile } from "../host/trust.ts";
+import { readCallArguments } from "./call_arguments.ts";
 import { type Cli, defineCommand, jsonOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
 import { jsonLine } from "./json_line.ts";
@@ -49,7 +48,7 @@ export const command = defineCommand({
         `There is no troupe policy ${JSON.stringify(action)}: ${hint}`,
       );
     }
-    const callArguments = given === undefined ? undefined : readArguments(given);
+    const callArguments = given === undefined ? undefined : readCallArguments(given);
     const settings = await readHostSettings(cli.env);
     const { policy } = settings.config;
     const secrets = new Set(Object.keys(settings.config.secrets));
@@ -75,22 +74,6 @@ export const command = defineCommand({
     return exitCodes.ok;
   },
 });
-
-/** ARGS as a model's arguments would be read. What they hold is not shown: it may be a secret. */
-function readArguments(text: string): JsonObject {
-  let value: unknown;
-  try {
-    value = readJson(text);
-  } catch {
-    value = undefined;
-  }
-  const parsed = JsonObject.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new UsageError(
-    "argument_invalid",
-    "ARGS is not a JSON object with plain keys: put one in single quotes",
-  );
-}
 
 async function realFolder(cli: Cli, folder: string): Promise<string> {
   try {

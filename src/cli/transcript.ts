@@ -3,7 +3,7 @@ import type { Entry } from "../../schemas/entry.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { previewArguments } from "../../actors/preview.ts";
 import type { HostEvent } from "../host/host.ts";
-import type { TurnReport } from "../runtime.ts";
+import type { TurnReport } from "../turn_report.ts";
 import { isCall } from "../journal/named_blobs.ts";
 import { visible } from "../tools/visible.ts";
 import { jsonLine } from "./json_line.ts";
@@ -117,7 +117,9 @@ class Transcript implements TurnView {
   #take(entry: Entry): void {
     this.#endedAt = entry.at;
     const { kind, type, body } = entry;
-    if (kind === "input" && type === "session.prompt") this.#startedAt ??= entry.at;
+    if (kind === "input" && (type === "session.prompt" || type === "session.call")) {
+      this.#startedAt ??= entry.at;
+    }
     if (kind === "note" && type === "turn.planned") this.#noteStages(entry);
     if (kind === "message" && type === "catalog.renew") this.#connect(entry);
     if (kind === "input" && type.startsWith("catalog.")) this.#connected(entry);

@@ -2,6 +2,7 @@
 import type { Entry } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
 import { localOperator } from "../../schemas/principal.ts";
+import { throughJson } from "../canonical.ts";
 import type { ActingHost, HostEvent } from "../host/host.ts";
 import { EventQueue, EventsLostError } from "../host/event_queue.ts";
 import {
@@ -125,8 +126,7 @@ async function givePrompt({ host, params, send, signal }: MethodCall<"prompt">):
     queue.close();
   }
   await sent;
-  const { failure, ...rest } = await report;
-  return failure === undefined ? rest : { ...rest, failure };
+  return throughJson(await report) as DoorEnd<"prompt">;
 }
 
 function* eventPieces(event: HostEvent): Iterable<DoorItem<"prompt">> {

@@ -4,17 +4,20 @@ import { AgentDefinition } from "../../schemas/agent.ts";
 import { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import { Failure } from "../../schemas/failure.ts";
 import { Digest, IntentId, RootAddress, ServerId } from "../../schemas/ids.ts";
+import { HostCall, InvocationOutcome } from "../../schemas/invocation.ts";
 import { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { McpManifest } from "../../schemas/manifest.ts";
 import { TurnOutcome } from "../../schemas/message.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
+import { SessionScope } from "../../schemas/profile.ts";
+import { Attachment } from "../../schemas/tool.ts";
 import { Decision, QuestionSubject } from "../../schemas/question.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import { SessionHome } from "../host/session_home.ts";
 
 /** Version of the protocol; a client that speaks another one is told so. */
-export const doorVersion = 3;
+export const doorVersion = 4;
 
 const entries: z.ZodType<readonly Entry[]> = z.array(Entry);
 
@@ -94,6 +97,7 @@ export const doorMethods = {
       title: z.string().max(200),
       servers: DoorServers,
       mode: PermissionMode.optional(),
+      scope: SessionScope.optional(),
     }),
     item: z.never(),
     end: RootAddress,
@@ -106,7 +110,10 @@ export const doorMethods = {
   prompt: {
     params: z.strictObject({
       session: RootAddress,
-      text: z.string().min(1).max(limits.promptCharactersMax),
+      request: z.union([
+        z.strictObject({ text: z.string().min(1).max(limits.promptCharactersMax) }),
+        z.strictObject({ call: HostCall }),
+      ]),
       key: z.string().min(1).max(limits.commandKeyBytesMax),
       from: z.int().min(1),
       answers: z.boolean(),
@@ -118,6 +125,14 @@ export const doorMethods = {
       steps: z.int().min(0),
       text: z.string(),
       failure: Failure.optional(),
+      call: z.strictObject({
+        outcome: InvocationOutcome,
+        attempts: z.int().min(0),
+        text: z.string(),
+        isError: z.boolean(),
+        full: Attachment.optional(),
+        failure: Failure.optional(),
+      }).optional(),
     }),
   },
   cancel: {

@@ -5,7 +5,7 @@ import { limits } from "../../schemas/limits.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import { EventQueue, EventsLostError } from "../host/event_queue.ts";
 import type { ActingHost, HostEvent } from "../host/host.ts";
-import type { TurnReport } from "../runtime.ts";
+import type { TurnReport } from "../turn_report.ts";
 import type { DoorClient } from "./client.ts";
 import { type DoorItem, readQuestion } from "./protocol.ts";
 
@@ -39,8 +39,8 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
     declareServers: async (session, home, servers) => {
       await client.call("servers", { session, home, servers: [...servers] });
     },
-    prompt: async ({ session, text, key, fromSeq, answers, gone }, hear) => {
-      const report = await client.call("prompt", { session, text, key, from: fromSeq, answers }, {
+    prompt: async ({ session, request, key, fromSeq, answers, gone }, hear) => {
+      const report = await client.call("prompt", { session, request, key, from: fromSeq, answers }, {
         onItem: (item) => hear(eventOf(item)),
         ...(gone === undefined ? {} : { signal: gone }),
       });

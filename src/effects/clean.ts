@@ -6,6 +6,7 @@ import { type Failure, failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { Attachment, ToolContent, ToolResultEnvelope as Envelope } from "../../schemas/tool.ts";
 import type { Json, JsonObject } from "../../schemas/json.ts";
+import type { SessionMessage } from "../../schemas/message.ts";
 import type { CollectedAnswer, CollectedCall } from "../model/collect.ts";
 import { KnownSecrets } from "../redact/known_secrets.ts";
 import type { View } from "../redact/marks.ts";
@@ -123,4 +124,14 @@ export function cleanFailure(redactor: Redactor, why: Failure): Failure {
 /** A text that came from outside, for one kind of reader. */
 export function cleanText(redactor: Redactor, text: string, view: View): string {
   return redactor.text(text, view).value;
+}
+
+/** A message to a session, before its entry: whoever acts on it has the clean one, live and in replay. */
+export function cleanMessage(redactor: Redactor, message: SessionMessage): SessionMessage {
+  if ("text" in message) return { ...message, text: cleanText(redactor, message.text, "model") };
+  if (message.type !== "session.call") return message;
+  const { value, findings, isWithheld } = redactor.json(message.call.arguments, "model");
+  if (!isWithheld && !findings.some(({ kind }) => kind !== "field")) return message;
+  const clean = isWithheld ? {} : value as JsonObject;
+  return { ...message, call: { tool: message.call.tool, arguments: clean, hadSecret: true } };
 }

@@ -1,6 +1,7 @@
 /** Keeps the conversations of awake sessions, and rebuilds one from the journal when it is asked for. */
 import type { Entry } from "../../schemas/entry.ts";
 import type { IntentId, RootAddress } from "../../schemas/ids.ts";
+import { ToolReturn } from "../../schemas/invocation.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
 import type { JournalReader } from "../journal/journal.ts";
 import type { EntryObserver } from "../kernel/kernel.ts";
@@ -55,6 +56,16 @@ export class Conversations implements EntryObserver {
       if (entry.kind === "outcome" && body?.id === intent) return body.value?.text ?? "";
     }
     return "";
+  }
+
+  /** What a tool call yielded, by the intent of its effect; undefined if it yielded nothing. */
+  async returnOf(root: RootAddress, intent: IntentId): Promise<ToolReturn | undefined> {
+    const from = Number(intent.split(".")[0]);
+    for await (const { kind, body } of this.#journal.readEntries(root, from)) {
+      const outcome = body as { readonly id?: string; readonly value?: unknown } | undefined;
+      if (kind === "outcome" && outcome?.id === intent) return ToolReturn.safeParse(outcome.value).data;
+    }
+    return undefined;
   }
 
   #keep(root: RootAddress, isNew: boolean): Kept {

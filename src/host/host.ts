@@ -2,10 +2,12 @@
 import type { AgentDefinition } from "../../schemas/agent.ts";
 import type { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import type { HostCall } from "../../schemas/invocation.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
+import type { SessionScope } from "../../schemas/profile.ts";
 import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
 import type { KernelEvent } from "../kernel/kernel.ts";
-import type { TurnReport } from "../runtime.ts";
+import type { TurnReport } from "../turn_report.ts";
 import type { LoadedServer } from "./declare.ts";
 import type { SessionHome } from "./session_home.ts";
 
@@ -46,12 +48,17 @@ export interface SessionOrder {
   readonly servers: readonly LoadedServer[];
   /** Default `default`. */
   readonly mode?: PermissionMode | undefined;
+  /** Its profile; without it that for people. */
+  readonly scope?: SessionScope | undefined;
 }
 
-/** A prompt to be given. */
+/** What begins a turn: words for the model, or a call that needs none. */
+export type Request = { readonly text: string } | { readonly call: HostCall };
+
+/** A prompt, or a call, to be given. */
 export interface PromptOrder {
   readonly session: RootAddress;
-  readonly text: string;
+  readonly request: Request;
   /** The same key again is the same prompt (K14). */
   readonly key: string;
   /** First entry of the session that the giver wants to hear of. */
@@ -71,7 +78,7 @@ export interface ActingHost extends Host {
   createSession(order: SessionOrder): Promise<RootAddress>;
   /** Tells a session the MCP servers that its agent declares now; they hold from the next turn on (AR-42). */
   declareServers(session: RootAddress, home: SessionHome, servers: readonly LoadedServer[]): Promise<void>;
-  /** Gives a prompt and waits for the end of its turn. Everything that `hear` is told comes before that. */
+  /** Gives a prompt or a call and waits for the end of its turn. Everything that `hear` is told comes before that. */
   prompt(order: PromptOrder, hear: (event: HostEvent) => void): Promise<TurnReport>;
   /** Asks the session to cancel its turn; resolves once that is durable. */
   cancel(session: RootAddress, reason: string): Promise<void>;

@@ -5,7 +5,8 @@ import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { KernelError } from "../kernel/kernel.ts";
-import type { Runtime, TurnReport } from "../runtime.ts";
+import type { Runtime } from "../runtime.ts";
+import type { TurnReport } from "../turn_report.ts";
 import { builtinSources } from "../tools/builtin.ts";
 import type { Answerers } from "./answerers.ts";
 import type { ActingHost, CloseOptions, HostEvent, PromptOrder, SessionOrder } from "./host.ts";
@@ -75,6 +76,7 @@ async function createSession(
     policy: config.policy,
     servers: await declarer.declare(order.home, order.servers, order.agent.capabilities),
     mode: order.mode,
+    scope: order.scope,
     title: order.title,
   });
 }
@@ -94,7 +96,7 @@ async function givePrompt(
   order: PromptOrder,
   hear: (event: HostEvent) => void,
 ): Promise<TurnReport> {
-  const { session, text, key, fromSeq } = order;
+  const { session, request, key, fromSeq } = order;
   const stop = new AbortController();
   const leave = answerers.add(session, order.answers);
   stop.signal.addEventListener("abort", leave, { once: true });
@@ -112,7 +114,9 @@ async function givePrompt(
   })();
   heard.catch(quarantined.reject);
   try {
-    const { report } = await runtime.prompt(session, text, key);
+    const { report } = "text" in request
+      ? await runtime.prompt(session, request.text, key)
+      : await runtime.call(session, request.call, key);
     return await Promise.race([report, quarantined.promise]);
   } finally {
     stop.abort();

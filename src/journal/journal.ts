@@ -242,20 +242,23 @@ export async function openJournalReader(options: JournalReaderOptions): Promise<
 }
 
 /**
- * Opens a store for writing: checks its format and takes the next epoch, in one commit with the header if it is new.
+ * Opens a store for writing: checks its format and takes the next epoch, in one commit with the header if it is new or
+ * does not name the store yet.
  * Refuses a newer format (B127) and a store that another runtime took at the same moment.
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { store, seams, onFatal, lingerMs } = options;
   const found = await readStoreFormat(store);
   if (found !== undefined) checkWritable(found);
-  const format = found ?? newStoreFormat(seams.clock.now());
+  const format = found?.installation === undefined
+    ? { ...found ?? newStoreFormat(seams.clock.now()), installation: seams.nextId("ins") }
+    : found;
   const before = await store.get(keys.writer());
   const epoch = epochOf(before?.value) + 1;
   const row: WriterRow = { epoch, group: 0, runtime: seams.nextId("run") };
   const versionstamp = await takeEpoch(store, row, {
     versionstamp: before?.versionstamp ?? null,
-    header: found === undefined ? format : undefined,
+    header: found === format ? undefined : format,
   });
   const writer = createGroupWriter({ store, seams, position: { ...row, versionstamp }, lingerMs, onFatal });
   return new OpenJournal(options, format, writer);

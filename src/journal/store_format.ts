@@ -11,6 +11,8 @@ export interface StoreFormat {
   /** Oldest format whose releases can read this store. */
   readonly minReader: number;
   readonly createdAt: number;
+  /** Names the store for good. Stores of earlier releases get theirs when they are next opened to be written. */
+  readonly installation?: string | undefined;
 }
 
 /** The header of a new store. */
@@ -30,11 +32,12 @@ export async function readStoreFormat(store: Store): Promise<StoreFormat | undef
     }
     return undefined;
   }
-  const { format, minReader, createdAt } = (row.value ?? {}) as Partial<StoreFormat>;
+  const { format, minReader, createdAt, installation } = (row.value ?? {}) as Partial<StoreFormat>;
   if (!Number.isSafeInteger(format) || !Number.isSafeInteger(minReader)) {
     throw new StoreError("store_corrupt", "Cannot use store: its header cannot be read; run troupe doctor");
   }
-  return { format: Number(format), minReader: Number(minReader), createdAt: Number(createdAt) };
+  const header = { format: Number(format), minReader: Number(minReader), createdAt: Number(createdAt) };
+  return typeof installation === "string" ? { ...header, installation } : header;
 }
 
 function newer(format: number, verb: string): StoreError {

@@ -5,7 +5,7 @@ import { loadAgent, type LoadedAgent } from "../../src/host/agent_folder.ts";
 import type { ActingHost } from "../../src/host/host.ts";
 import { openOwner } from "../../src/host/open_host.ts";
 import type { SessionHome } from "../../src/host/session_home.ts";
-import type { TurnReport } from "../../src/runtime.ts";
+import type { TurnReport } from "../../src/turn_report.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 import type { ServerPlan } from "./mcp_server.ts";
 import { type Ended, linesOf, onStage, type Running, type Stage } from "./troupe.ts";
@@ -253,7 +253,7 @@ export async function withOwner(stage: Stage, play: (held: Held) => Promise<void
 async function givePrompt(host: ActingHost, session: Held["session"], text: string): Promise<TurnReport> {
   const fromSeq = (await host.readHead(session)).seq + 1;
   const key = `${session} ${fromSeq}`;
-  return await host.prompt({ session, text, key, fromSeq, answers: true }, (event) => {
+  return await host.prompt({ session, request: { text }, key, fromSeq, answers: true }, (event) => {
     if (event.type !== "question") return;
     const { id, shown } = event.question;
     const by = { kind: "operator", id: "local" } as const;

@@ -3,7 +3,7 @@ import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { Principal } from "../../schemas/principal.ts";
 import type { OpenQuestion } from "../../src/effects/question_ask.ts";
 import type { ActingHost, HostEvent, PromptOrder, SessionOrder } from "../../src/host/host.ts";
-import type { TurnReport } from "../../src/runtime.ts";
+import type { TurnReport } from "../../src/turn_report.ts";
 
 /** Address of the one session. */
 export const fakeRoot = "session/ses_00000000000000000000000001";

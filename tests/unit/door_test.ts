@@ -262,7 +262,7 @@ Deno.test("door tells the giver of a prompt everything, in order, before the end
   await withDoor(async ({ connect, host }) => {
     const remote = createRemoteHost(await connect(), 7);
     const heard: HostEvent[] = [];
-    const order = { session: fakeRoot, text: "hi", key: "k", fromSeq: 1, answers: true };
+    const order = { session: fakeRoot, request: { text: "hi" }, key: "k", fromSeq: 1, answers: true };
     const report = remote.prompt(order, (event) => heard.push(event));
     await until(() => host.prompts.length === 1);
     const events: HostEvent[] = [
@@ -297,7 +297,7 @@ Deno.test("door tells the giver of a prompt everything, in order, before the end
 Deno.test("door tells the owner when the giver of a prompt has gone, and the turn goes on", async () => {
   await withDoor(async ({ connect, host, door }) => {
     const client = await connect();
-    const order = { session: fakeRoot, text: "hi", key: "k", fromSeq: 1, answers: true };
+    const order = { session: fakeRoot, request: { text: "hi" }, key: "k", fromSeq: 1, answers: true };
     const report = createRemoteHost(client, 7).prompt(order, () => {});
     report.catch(() => {});
     await until(() => host.prompts.length === 1);
@@ -353,7 +353,7 @@ Deno.test("door that closes lets those who follow hear what was said until then"
 
 Deno.test("door that closes fails what is still being answered", async () => {
   await withDoor(async ({ connect, host, door }) => {
-    const order = { session: fakeRoot, text: "hi", key: "k", fromSeq: 1, answers: false };
+    const order = { session: fakeRoot, request: { text: "hi" }, key: "k", fromSeq: 1, answers: false };
     const report = createRemoteHost(await connect(), 7).prompt(order, () => {});
     report.catch(() => {});
     await until(() => host.prompts.length === 1);

@@ -214,6 +214,7 @@ Deno.test("journal takes the next epoch at every opening, once, and the header w
     format: storeFormat,
     minReader: storeFormat,
     createdAt: createWorld().now(),
+    installation: "ins_00000000000000000000000001",
   });
   const fresh = new MemoryDisk();
   const { store } = await openWorldJournal({ disk: fresh });

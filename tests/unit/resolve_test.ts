@@ -76,6 +76,9 @@ Deno.test("catalog entry carries all that a dispatch needs", () => {
     coreRevision: "core-1",
     adapter: "mcp",
     binding: "docs",
+    governance: "replaceable",
+    implementation: "mcp/docs/search@1",
+    toolKind: "effect_intent",
     enabled: true,
   });
   const { inputSchema, capability, approvalPolicy, riskLevel } = definition;

@@ -1,6 +1,6 @@
 /** Whether a turn runs model and tools by turns: in stages, in order, within bounds, and stops when it is told to. */
 import assert from "node:assert/strict";
-import { type TurnContext, turnMachine } from "../../actors/turn.ts";
+import { type TurnContext, type TurnInput, turnMachine } from "../../actors/turn.ts";
 import { history } from "../../actors/turn_rules.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import type { PortArgs } from "../../schemas/effect.ts";
@@ -17,7 +17,7 @@ const catalog = sealCatalog([
   toolOf("refused", { approvalPolicy: "deny", parallelSafe: true }),
 ]);
 
-function startTurn(changes: { readonly roundsMax?: number; readonly catalog?: typeof catalog } = {}): Run {
+function startTurn(changes: Partial<TurnInput> = {}): Run {
   return startRun(turnMachine, {
     turn: 3,
     at: 1_000,
@@ -76,7 +76,7 @@ Deno.test("turn completes with an answer that calls nothing", () => {
   run.settle("model.generate", modelAnswer("Hello."));
   const expected = { turn: 3, at: 1_001, outcome: "completed", steps: 1, text: "Hello.", answer: "1.0" };
   assert.deepEqual(run.output(), { ...expected, failure: null });
-  assert.deepEqual([run.status(), run.desk.posts], ["done", []]);
+  assert.deepEqual([run.status(), run.notes().map(({ type }) => type)], ["done", ["tools.bound"]]);
 });
 
 // Proves CM-88, CM-89, DM-18: adjacent parallel-safe calls run together, every other alone, and a stage waits for all.
@@ -98,13 +98,14 @@ Deno.test("turn runs its calls in stages and waits for all of one before the nex
 // Proves CM-90, CM-94: the plan, and with it every invocation, is written before one of its effects is asked for.
 Deno.test("turn notes its plan before the first call of the plan", () => {
   const run = turnOf("SSu");
-  assert.deepEqual(run.desk.order.slice(0, 4), [
+  assert.deepEqual(run.desk.order.slice(0, 5), [
     "model.generate",
+    "note tools.bound",
     "note turn.planned",
     "tool.call",
     "tool.call",
   ]);
-  const [note] = run.notes();
+  const note = run.notes().find(({ type }) => type === "turn.planned");
   const plan = note?.body as { batchId: string; stages: { dispatch: string; members: unknown[] }[] };
   assert.equal(plan.batchId, "turn/3/batch/0");
   assert.deepEqual(plan.stages.map((stage) => [stage.dispatch, stage.members.length]), [
@@ -130,13 +131,103 @@ Deno.test("turn gives results to the model in its own call order, whatever finis
 // Proves K6: the provider's ids may repeat; ours are ordinals.
 Deno.test("turn tells calls apart by their place, not by the provider's ids", () => {
   const run = startTurn();
-  const same = { callId: "same", name: "look" };
-  run.settle("model.generate", modelAnswer("", [same, same]));
+  const call = (path: string) => ({ callId: "same", name: "look", arguments: { path } });
+  run.settle("model.generate", modelAnswer("", [call("a"), call("b")]));
   assert.deepEqual(running(run), ["call/0.0", "call/0.1"]);
   run.settle("tool.call", toolReturn("a"));
   run.settle("tool.call", toolReturn("b"));
-  run.settle("model.generate", modelAnswer("", [same]));
+  // Some providers count anew in every answer.
+  run.settle("model.generate", modelAnswer("", [call("a")]));
   assert.deepEqual(running(run), ["call/1.0"]);
+});
+
+Deno.test("turn makes a call once that one answer makes twice under one id, and answers both (CM-35, CM-57)", () => {
+  const run = startTurn();
+  const call = { callId: "one", name: "look", arguments: { path: "a" } };
+  const other = { ...call, callId: "two" };
+  run.settle("model.generate", modelAnswer("", [call, call, other]));
+  assert.deepEqual(running(run), ["call/0.0", "call/0.2"]);
+  const plan = run.notes().find(({ type }) => type === "turn.planned")?.body as { readonly repeats: unknown };
+  assert.deepEqual(plan.repeats, [{ position: 1, of: 0 }]);
+  run.settle("tool.call", toolReturn("first"));
+  run.settle("tool.call", toolReturn("second"));
+  assert.deepEqual(
+    asked(run).append.map((item) => "callId" in item && "outcome" in item && [item.callId, item.outcome]),
+    [
+      ["one", "2.0"],
+      ["one", "2.0"],
+      ["two", "2.1"],
+    ],
+  );
+});
+
+/** The numbers of the calls that are running, as their records have them. */
+function attempts(run: Run): unknown[] {
+  return run.notes().filter(({ type }) => type === "invocation.judged")
+    .map(({ body }) => (body as { readonly attempt?: number }).attempt ?? 1);
+}
+
+Deno.test("turn counts the calls of each tool, also those that failed or were refused (CM-58)", () => {
+  const run = startTurn();
+  const look = (path: string) => ({ name: "look", arguments: { path } });
+  run.settle("model.generate", modelAnswer("", [look("a"), { name: "refused" }, look("b")]));
+  run.settle("tool.call", toolReturn("a"));
+  run.fail("tool.call", { code: "tool_failed", retryable: false });
+  run.settle("model.generate", modelAnswer("", [look("c"), { name: "refused" }, { name: "act" }]));
+  assert.deepEqual(attempts(run), [1, 1, 2, 3, 2]);
+  // Each turn binds anew.
+  const next = startTurn();
+  next.settle("model.generate", modelAnswer("", [look("a")]));
+  assert.deepEqual(attempts(next), [1]);
+});
+
+Deno.test("turn notes what it is bound to before anything else, and once (CM-48, CM-52, CM-53, CM-129)", () => {
+  const frozen = sealCatalog([toolOf("look"), toolOf("act")], {
+    bindingReason: "explicit_override",
+    implementation: "x",
+  });
+  const run = startTurn({ catalog: frozen, profile: "main" });
+  const tool = (name: string) => ({ tool: name, implementation: "x", reason: "explicit_override" });
+  const bound = () => run.notes().filter(({ type }) => type === "tools.bound").map(({ body }) => body);
+  const expected = {
+    execution: "turn/3",
+    catalog: frozen.hash,
+    tools: 2,
+    profile: "main",
+    overrides: [tool("look"), tool("act")],
+  };
+  assert.equal(run.desk.posts.findIndex((one) => one.kind === "note"), 0);
+  assert.deepEqual(bound(), [expected]);
+  run.settle("model.generate", modelAnswer("", [{ name: "look" }, { name: "look" }]));
+  run.settle("tool.call", toolReturn("a"));
+  assert.deepEqual(bound(), [expected]);
+});
+
+Deno.test("turn of a host's call asks no model, passes every gate, and ends with the call (DM-12)", () => {
+  const run = startTurn({ given: { tool: "look", arguments: {} }, append: [] });
+  assert.deepEqual(run.kinds(), ["tool.call"]);
+  assert.equal((run.argsOf("tool.call") as PortArgs<"tool.call">).origin, "host");
+  run.settle("tool.call", toolReturn("done"));
+  const output = run.output() as { outcome: string; call: InvocationResult };
+  assert.deepEqual([output.outcome, output.call.outcome, output.call.outcomeOf], [
+    "completed",
+    "succeeded",
+    "1.0",
+  ]);
+  const refused = startTurn({ given: { tool: "refused", arguments: {} }, append: [] })
+    .output() as typeof output;
+  assert.deepEqual([refused.call.outcome, refused.call.failure?.code], ["denied", "policy_denied"]);
+  const unknown = startTurn({ given: { tool: "nope", arguments: {} }, append: [] }).output() as typeof output;
+  assert.equal(unknown.call.outcome, "not_found");
+});
+
+Deno.test("turn of a host's call knows a tool by its full name too (DM-12)", () => {
+  const names = { canonicalName: "mcp.docs.look", providerName: "docs__look" };
+  const frozen = sealCatalog([toolOf("look")], names);
+  for (const tool of ["mcp.docs.look", "docs__look"]) {
+    const run = startTurn({ catalog: frozen, given: { tool, arguments: {} }, append: [] });
+    assert.equal((run.argsOf("tool.call") as PortArgs<"tool.call">).entry.name, "mcp.docs.look");
+  }
 });
 
 // Proves DM-13: a name that the catalog does not have gets an answer, no entry and no effect.

@@ -1,0 +1,129 @@
+/** The pure rules for prompts and host calls of a session: which waits, which is refused, which turn it becomes. */
+import { type Failure, failure } from "../schemas/failure.ts";
+import type { Json } from "../schemas/json.ts";
+import { limits } from "../schemas/limits.ts";
+import type { Outgoing } from "../schemas/message.ts";
+import type { HistoryItem } from "../schemas/model.ts";
+import { profileKeyOf } from "./profile.ts";
+import type { PromptRef, SessionContext, SessionEvent } from "./session.ts";
+import { ended, expect } from "./session_rules.ts";
+import type { TurnInput, TurnResult } from "./turn.ts";
+
+/** Where a prompt stands: its text stays in the journal. */
+export function promptOf(event: SessionEvent): PromptRef {
+  if (event.type === "session.call") {
+    const { seq, command, call } = event;
+    return { seq, command: command ?? null, replyTo: null, call };
+  }
+  const { seq, command, sender, replyTo: answerTo } = expect(event, "session.prompt");
+  return { seq, command: command ?? null, replyTo: sender === undefined ? null : answerTo ?? sender };
+}
+
+function refuse(prompt: PromptRef, self: string, why: Failure): readonly Outgoing[] {
+  const posts: Outgoing[] = [];
+  if (prompt.command !== null) {
+    posts.push({ kind: "reply", command: prompt.command, status: "failed", value: { failure: why } });
+  }
+  if (prompt.replyTo !== null) {
+    posts.push(answered(prompt.replyTo, { from: self, outcome: "failed", text: "", why }));
+  }
+  return posts;
+}
+
+interface Answered {
+  readonly from: string;
+  readonly outcome: string;
+  readonly text: string;
+  readonly why: Failure | null;
+}
+
+function answered(to: string, { from, outcome, text, why }: Answered): Outgoing {
+  const message = {
+    type: "session.answered",
+    from,
+    outcome,
+    text,
+    ...(why === null ? {} : { failure: { ...why } }),
+  };
+  return { kind: "message", to, message };
+}
+
+/** Refuses a prompt that cannot wait, or that no catalog will ever serve. */
+export function refusePrompt(context: SessionContext, event: SessionEvent): readonly Outgoing[] {
+  const why = context.refusal ??
+    failure("prompt_queue_full", `${limits.promptsQueuedMax} prompts wait already: wait for a turn to end`);
+  return refuse(promptOf(event), context.address, why);
+}
+
+/** Refuses every waiting prompt, because the catalog was refused. */
+export function refuseQueue(context: SessionContext): readonly Outgoing[] {
+  const why = context.refusal ?? failure("catalog_unavailable", "The session has no catalog");
+  return context.queue.flatMap((prompt) => refuse(prompt, context.address, why));
+}
+
+/** The turn that starts at `at`: the first waiting prompt, under the catalog that was issued last. */
+export function nextTurn(
+  context: SessionContext,
+  at: number,
+): {
+  readonly input: TurnInput;
+  readonly prompt: PromptRef;
+  readonly rest: readonly PromptRef[];
+  readonly notices: readonly HistoryItem[];
+} {
+  const [prompt, ...rest] = context.queue;
+  if (prompt === undefined || context.issued === null) {
+    throw new Error("Cannot start a turn without prompt and catalog");
+  }
+  const { agent } = context;
+  const { call } = prompt;
+  const profile = profileKeyOf(agent, context.scope ?? {});
+  const input: TurnInput = {
+    turn: context.turn + 1,
+    at,
+    append: call === undefined ? [...context.notices, { type: "prompt", seq: prompt.seq }] : [],
+    catalog: context.issued,
+    model: agent.model,
+    maxOutputTokens: agent.limits.max_output_tokens,
+    roundsMax: agent.limits.rounds_per_turn,
+    capabilities: agent.capabilities,
+    mode: context.mode,
+    grants: context.grants,
+    ...(profile === undefined ? {} : { profile }),
+    ...(call === undefined ? {} : { given: call }),
+  };
+  // Notices are for the model: they wait for a turn that asks one.
+  return { input, prompt, rest, notices: call === undefined ? [] : context.notices };
+}
+
+/** Gives a prompt up whose turn has not begun. */
+export function dropPrompt(context: SessionContext): readonly Outgoing[] {
+  const [prompt] = context.queue;
+  if (prompt === undefined) return [];
+  return refuse(prompt, context.address, failure("turn_canceled", "The turn was canceled before it began"));
+}
+
+/** What those who wait for the turn are told. The final text stays in the journal; a reply names where. */
+export function turnReplies(context: SessionContext, event: SessionEvent): readonly Outgoing[] {
+  const result = ended(event).output as TurnResult;
+  const prompt = context.current;
+  if (prompt === null) return [];
+  const posts: Outgoing[] = [];
+  if (prompt.command !== null) {
+    const value: Json = {
+      turn: result.turn,
+      outcome: result.outcome,
+      steps: result.steps,
+      answer: result.answer,
+      ...(result.failure === null ? {} : { failure: { ...result.failure } }),
+      ...(result.call === undefined ? {} : { call: result.call as Json }),
+    };
+    const status = result.outcome === "completed" ? "ok" : "failed";
+    posts.push({ kind: "reply", command: prompt.command, status, value });
+  }
+  if (prompt.replyTo !== null) {
+    const { outcome, text, failure: why } = result;
+    posts.push(answered(prompt.replyTo, { from: context.address, outcome, text, why }));
+  }
+  return posts;
+}
