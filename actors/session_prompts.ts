@@ -91,6 +91,7 @@ export function nextTurn(
     grants: context.grants,
     ...(profile === undefined ? {} : { profile }),
     ...(call === undefined ? {} : { given: call }),
+    input: prompt.seq,
   };
   // Notices are for the model: they wait for a turn that asks one.
   return { input, prompt, rest, notices: call === undefined ? [] : context.notices };

@@ -39,6 +39,8 @@ export interface TurnInput {
   readonly profile?: string | undefined;
   /** A call that a host makes: the turn is that call, and asks no model. */
   readonly given?: HostCall | undefined;
+  /** Position of the entry that asked for the turn. */
+  readonly input?: number | undefined;
 }
 
 /** What a turn is told. */

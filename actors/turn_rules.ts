@@ -52,7 +52,7 @@ export function ordinalOf(context: TurnContext, index: number): string {
 
 /** What the turn is bound to from its first crank on: the journal's record of the freeze (CM-48, CM-129). */
 export function boundNote(context: TurnContext): Outgoing {
-  const { catalog, turn, profile, given } = context;
+  const { catalog, turn, profile, given, input } = context;
   const entries = catalogOf(catalog.hash)?.entries ?? [];
   const overrides = entries.filter(({ bindingReason }) => bindingReason !== undefined)
     .map(({ canonicalName: tool, implementation = "", bindingReason: reason = "" }) => ({
@@ -62,6 +62,7 @@ export function boundNote(context: TurnContext): Outgoing {
     }));
   const body: JsonObject = {
     execution: `turn/${turn}`,
+    ...(input === undefined ? {} : { input }),
     catalog: catalog.hash,
     tools: entries.filter(({ enabled }) => enabled).length,
     ...(profile === undefined ? {} : { profile }),

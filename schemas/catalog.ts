@@ -56,7 +56,9 @@ export const CatalogEntry = z.strictObject({
   /** Absent for the default implementation. */
   bindingReason: BindingReason.optional(),
   /** All implementations that were offered, the default first; absent if there was one. */
-  candidates: z.array(Implementation).max(limits.implementationsPerToolMax).optional(),
+  candidates: z.array(Implementation).max(limits.implementationsPerToolMax)
+    .refine((all) => all.filter(({ isDefault }) => isDefault).length === 1, "must have exactly one default")
+    .optional(),
   enabled: z.boolean(),
   /** Set if the tool is not visible in this session: its profile leaves it out, or its depth does (CM-95, CM-101). */
   hidden: z.literal(true).optional(),

@@ -24,6 +24,10 @@ export const commands: { readonly [name: string]: CommandRow } = {
     summary: "show what became of every tool call of a session",
     load: () => import("./invocations.ts"),
   },
+  inspect: {
+    summary: "show what governed a session: tools, bindings, calls",
+    load: () => import("./inspect.ts"),
+  },
   replay: { summary: "replay a session or an exported file, and compare", load: () => import("./replay.ts") },
   export: { summary: "write a session to a file that can be replayed", load: () => import("./export.ts") },
   questions: { summary: "list the questions that wait for a person", load: () => import("./questions.ts") },

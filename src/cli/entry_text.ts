@@ -3,7 +3,7 @@ import type { Entry } from "../../schemas/entry.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { previewArguments } from "../../actors/preview.ts";
 import { visible } from "../tools/visible.ts";
-import { peek, peekList, peekObject, peekText } from "./peek.ts";
+import { peek, peekList, peekObject, peekText } from "../peek.ts";
 
 /** What an entry says, in short. Safe to show. What is not known is shown as bounded JSON. */
 export function entryText(entry: Entry): string {

@@ -40,7 +40,7 @@ export class UsageError extends Error {
   }
 }
 
-/** A command that did its work, and what it found is bad: exit code 1. */
+/** A command that did its work, and what it found is bad: exit code 1, or 3 where its code says that data is damaged. */
 export class CheckFailedError extends Error {
   override readonly name = "CheckFailedError";
   readonly code: string;
@@ -91,6 +91,7 @@ const ofOtherCodes: { readonly [code: string]: ExitCode } = {
   export_altered: exitCodes.damaged,
   export_truncated: exitCodes.damaged,
   export_from_newer_version: exitCodes.newer,
+  records_inconsistent: exitCodes.damaged,
   trust_unreadable: exitCodes.damaged,
   trust_unsafe: exitCodes.usage,
   trust_unwritable: exitCodes.usage,

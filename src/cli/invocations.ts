@@ -2,7 +2,7 @@
 import { defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes } from "./exit.ts";
 import { locateStore, openReading } from "./host.ts";
-import { InvocationFold, type InvocationRow } from "./invocation_fold.ts";
+import { InvocationFold, type InvocationRow } from "../records/invocation_fold.ts";
 import { jsonLine } from "./json_line.ts";
 import { findSession } from "./session_name.ts";
 import { durationText, printTable } from "./table.ts";

@@ -9,7 +9,7 @@ import type { ActingHost } from "../host/host.ts";
 import { readHome, type SessionHome } from "../host/session_home.ts";
 import type { Call, Cli } from "./cli.ts";
 import { UsageError } from "./exit.ts";
-import { peekList, peekText } from "./peek.ts";
+import { peekList, peekText } from "../peek.ts";
 import { findSession } from "./session_name.ts";
 
 /** Options by which a place is given. All but `session` are settled when a session begins. */

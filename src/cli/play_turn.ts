@@ -5,7 +5,7 @@ import type { TurnReport } from "../turn_report.ts";
 import { createAsker, type StandingAnswer } from "./ask.ts";
 import type { Cli } from "./cli.ts";
 import { InterruptedError, reportError } from "./exit.ts";
-import { peekText } from "./peek.ts";
+import { peekText } from "../peek.ts";
 import type { Seat } from "./seat.ts";
 import type { TurnView } from "./transcript.ts";
 

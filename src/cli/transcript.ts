@@ -7,7 +7,7 @@ import type { TurnReport } from "../turn_report.ts";
 import { isCall } from "../journal/named_blobs.ts";
 import { visible } from "../tools/visible.ts";
 import { jsonLine } from "./json_line.ts";
-import { peek, peekList, peekObject, peekText } from "./peek.ts";
+import { peek, peekList, peekObject, peekText } from "../peek.ts";
 import { cutTo, durationText } from "./table.ts";
 import { safeText, type Terminal } from "./terminal.ts";
 

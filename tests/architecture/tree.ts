@@ -6,17 +6,18 @@ export type Tree = ReadonlyMap<string, string>;
 /** What a check found wrong; empty if all is well. */
 export type Findings = readonly string[];
 
-const skippedFolders = new Set([".git", ".troupe", ".coverage", "coverage", "dist", "node_modules"]);
+/** `.git` is a file in a working copy beside another one. */
+const skipped = new Set([".git", ".troupe", ".coverage", "coverage", "dist", "node_modules"]);
 
 /** Reads every text file below a folder; what is made and not written is left out. */
 export async function readTree(root: URL, below = ""): Promise<Tree> {
   const tree = new Map<string, string>();
   for await (const { name, isDirectory, isFile } of Deno.readDir(new URL(below, root))) {
-    if (isDirectory && !skippedFolders.has(name)) {
+    if (isDirectory && !skipped.has(name)) {
       const inner = await readTree(root, `${below}${encodeURIComponent(name)}/`);
       for (const [path, text] of inner) tree.set(`${name}/${path}`, text);
     }
-    if (!isFile) continue;
+    if (!isFile || skipped.has(name)) continue;
     const text = await Deno.readTextFile(new URL(below + encodeURIComponent(name), root));
     if (!text.includes("\0")) tree.set(name, text);
   }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Decision } from "../../schemas/question.ts";
 import { localOperator } from "../../schemas/principal.ts";
-import { InvocationFold, type InvocationRow } from "../../src/cli/invocation_fold.ts";
+import { InvocationFold, type InvocationRow } from "../../src/records/invocation_fold.ts";
 import { openStage, settled, type Stage, type ToolSketch } from "../support/stage.ts";
 
 const tools: readonly ToolSketch[] = [

@@ -1,8 +1,9 @@
 /** What became of every tool call of a session, read off its journal: what was asked, who allowed it, how it ended. */
 import type { Entry } from "../../schemas/entry.ts";
+import type { JsonObject } from "../../schemas/json.ts";
 import { InvocationOutcome } from "../../schemas/invocation.ts";
 import { isCall } from "../journal/named_blobs.ts";
-import { peek, peekList, peekText } from "./peek.ts";
+import { peek, peekList, peekObject, peekText } from "../peek.ts";
 
 /** One tool call. */
 export interface InvocationRow {
@@ -12,6 +13,10 @@ export interface InvocationRow {
   /** The full name once the call was taken from the catalog, before that the name that the model gave. */
   tool: string;
   effect: string;
+  /** What it was called with. */
+  arguments: JsonObject;
+  /** By what a repeat of it is known: the model's id in its step, or the key of the host's command. */
+  readonly key: string;
   /** The how manieth call of its tool in its turn (CM-58). */
   number: number;
   /** Intents of its effect, by their position in the stream, in order; recoveries of one count as attempts too. */
@@ -23,6 +28,10 @@ export interface InvocationRow {
   readonly decisions: string[];
   /** Why it did not succeed. */
   why: string;
+  /** What it yielded, as its outcome has it; empty if nothing. */
+  response: JsonObject;
+  /** The failure as data; empty if there is none. */
+  error: JsonObject;
   readonly proposedAt: number;
   settledAt: number | undefined;
 }
@@ -52,6 +61,7 @@ export class InvocationFold {
   /** Effects and questions that wait for their outcome, by intent. */
   readonly #effects = new Map<string, InvocationRow>();
   readonly #questions = new Map<string, Asked>();
+  readonly #inputs = new Map<number, Entry>();
   /** Entries of the crank that is being read. */
   #crank: Entry[] = [];
   #turn = 0;
@@ -81,6 +91,7 @@ export class InvocationFold {
     else if (kind === "outcome" && type === "model.generate") this.#propose(entry);
     else if (kind === "outcome" && type === "question.ask") this.#decide(entry);
     else if (kind === "outcome" && isCall(type)) this.#settle(entry);
+    else if (kind === "input" && type === "session.call") this.#noteInput(entry);
     else if (kind === "note" && type === "attempt") this.#repeat(entry);
     else if (kind === "note" && type === "tools.bound") this.#begin(entry);
     else if (kind === "note" && type === "turn.planned") this.#forgetRepeats(entry);
@@ -116,7 +127,12 @@ export class InvocationFold {
 
   #propose({ at, body }: Entry): void {
     for (const [index, call] of peekList(body, "value", "calls").entries()) {
-      this.#add(`call/${this.#step}.${index}`, peekText(call, "name"), at);
+      this.#add(`call/${this.#step}.${index}`, {
+        tool: peekText(call, "name"),
+        arguments: peekObject(call, "arguments") as JsonObject,
+        key: `${this.#step}/${peekText(call, "callId")}`,
+        proposedAt: at,
+      });
     }
   }
 
@@ -125,14 +141,23 @@ export class InvocationFold {
     this.#turn = Number(peekText(body, "execution").split("/")[1]);
     this.#step = 0;
     const tool = peekText(body, "call");
-    if (tool !== "") this.#add("call/0.0", tool, at);
+    const input = this.#inputs.get(Number(peekText(body, "input")));
+    this.#inputs.delete(Number(peekText(body, "input")));
+    const given = peekObject(input?.body, "message", "call", "arguments") as JsonObject;
+    const key = peekText(input?.body, "command", "key");
+    if (tool !== "") this.#add("call/0.0", { tool, arguments: given, key, proposedAt: at });
   }
 
-  #add(ordinal: string, tool: string, proposedAt: number): void {
+  /** A host's call waits for its turn. */
+  #noteInput(entry: Entry): void {
+    this.#inputs.set(entry.seq, entry);
+  }
+
+  #add(ordinal: string, call: Pick<InvocationRow, "tool" | "arguments" | "key" | "proposedAt">): void {
     this.#rows.set(`turn/${this.#turn}/${ordinal}`, {
+      ...call,
       turn: this.#turn,
       ordinal,
-      tool,
       effect: "",
       number: 1,
       intents: [],
@@ -140,7 +165,8 @@ export class InvocationFold {
       outcome: "running",
       decisions: [],
       why: "",
-      proposedAt,
+      response: {},
+      error: {},
       settledAt: undefined,
     });
   }
@@ -167,6 +193,8 @@ export class InvocationFold {
     const isError = peek(body, "value", "isError") === true;
     row.outcome = status === "ok" ? isError ? "completed_with_error" : "succeeded" : outcomeOf(status);
     row.why = peekText(body, "failure", "message");
+    row.response = peekObject(body, "value") as JsonObject;
+    row.error = peekObject(body, "failure") as JsonObject;
     row.settledAt = at;
   }
 

@@ -1,5 +1,5 @@
 /** Looks into JSON whose shape is another release's matter, without trusting it. */
-import type { Json } from "../../schemas/json.ts";
+import type { Json } from "../schemas/json.ts";
 
 /** The value at a path; undefined if there is none. */
 export function peek(value: unknown, ...path: readonly (string | number)[]): Json | undefined {

@@ -1,0 +1,97 @@
+/** `troupe inspect`. */
+import { checkRecords, type RecordProblem } from "../../actors/record_check.ts";
+import type { ToolRecords } from "../../schemas/record.ts";
+import { readRecords } from "../records/session_records.ts";
+import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
+import { CheckFailedError, exitCodes } from "./exit.ts";
+import { locateStore, openReading } from "./host.ts";
+import { jsonLine } from "./json_line.ts";
+import { findSession } from "./session_name.ts";
+import { printTable } from "./table.ts";
+
+/** Shows what governed a session. */
+export const command = defineCommand({
+  args: ["SESSION"],
+  about: [
+    "Shows the records of a session: which tools were defined and how each is governed, what every turn was bound to,",
+    "and what was called. They are read off the journal and checked: whatever refers to something else than it should",
+    "is named, and the exit code is 3. SESSION is an id, an unambiguous part of one, or last.",
+  ],
+  options: { store: storeOption, json: jsonOption },
+  examples: ["troupe inspect last", "troupe inspect last --json"],
+  run: async ({ cli, options, args }) => {
+    const host = await openReading(cli, await locateStore(cli, options.store));
+    try {
+      const { address: session } = await findSession(host, args[0] ?? "");
+      const records = await readRecords({
+        session,
+        pages: host.readPages(session),
+        readBlob: (digest) => host.readBlob(digest),
+        digest: cli.seams.digest,
+      });
+      const problems = checkRecords(records);
+      if (options.json) cli.terminal.out.line(jsonLine({ session, ...records, problems }));
+      else print(cli, records);
+      if (problems.length > 0) throw inconsistent(problems);
+      return exitCodes.ok;
+    } finally {
+      await host.close();
+    }
+  },
+});
+
+function inconsistent(problems: readonly RecordProblem[]): CheckFailedError {
+  const shown = problems.slice(0, 3).map(({ record, rule }) => `${record}: ${rule}`).join("; ");
+  const more = problems.length > 3 ? `, and ${problems.length - 3} more` : "";
+  return new CheckFailedError(
+    "records_inconsistent",
+    `The records of the session do not agree: ${shown}${more}`,
+  );
+}
+
+function print(
+  { terminal }: Cli,
+  { definitions, implementations, bindings, invocations }: ToolRecords,
+): void {
+  const { out, err } = terminal;
+  if (bindings.length === 0) return err.line("No turn was begun: nothing is bound yet");
+  const references = new Map(implementations.map(({ id, reference }) => [id, reference]));
+  const names = new Map(definitions.map(({ id, toolName }) => [id, toolName]));
+  out.line(out.style.bold("Tools"));
+  printTable(
+    terminal,
+    ["TOOL", "KIND", "GOVERNED", "BOUND TO", "WHY", "TURNS", "CALLS"],
+    definitions.map(({ id, toolName, toolKind, governance }) => {
+      const own = bindings.filter(({ definition }) => definition === id);
+      const bound = new Set(
+        own.map(({ implementation }) => references.get(implementation) ?? implementation),
+      );
+      const reasons = new Set(own.map(({ reason }) => reason));
+      const calls = invocations.filter(({ definition }) => definition === id).length;
+      return [
+        toolName,
+        toolKind,
+        governance,
+        [...bound].join(", ") || "-",
+        [...reasons].join(", ") || "-",
+        String(own.length),
+        String(calls),
+      ];
+    }),
+  );
+  if (invocations.length === 0) return err.line("No bound tool was called");
+  out.line("");
+  out.line(out.style.bold("Calls"));
+  printTable(
+    terminal,
+    ["INVOCATION", "TURN", "TOOL", "ATTEMPT", "STATUS", "OUTCOME"],
+    invocations.map(({ id, execution, definition, attempt, status, outcome }) => [
+      id,
+      execution?.split("/").at(-1) ?? "-",
+      names.get(definition) ?? definition,
+      String(attempt),
+      status,
+      outcome ?? "-",
+    ]),
+  );
+}
