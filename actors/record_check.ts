@@ -42,6 +42,7 @@ export function checkRecords(records: ToolRecords): readonly RecordProblem[] {
       "key",
       ({ binding, key }) => [binding, key],
     ),
+    ...secondDefaults(implementations),
     ...implementations.flatMap((one) => told(one.id, implementationProblems(one, index))),
     ...bindings.flatMap((one) => told(one.id, bindingProblems(one, index))),
     ...invocations.flatMap((one) => told(one.id, invocationProblems(one, index))),
@@ -73,6 +74,17 @@ function unique<T extends { readonly id: string }>(
   return problems;
 }
 
+/** A definition has one default at a time; a tool that its source changed is another implementation, at another time (CM-9). */
+function secondDefaults(implementations: readonly ImplementationRecord[]): readonly RecordProblem[] {
+  const defaults = new Map<string, string>();
+  return implementations.flatMap(({ id, definition, reference, isDefault }) => {
+    if (!isDefault) return [];
+    const first = defaults.get(definition) ?? reference;
+    defaults.set(definition, first);
+    return first === reference ? [] : [{ record: id, rule: "its definition has more than one default" }];
+  });
+}
+
 function implementationProblems(one: ImplementationRecord, { definitions, sources }: Index) {
   const [definition, source] = [definitions.get(one.definition), sources.get(one.source)];
   return [
@@ -82,7 +94,14 @@ function implementationProblems(one: ImplementationRecord, { definitions, source
     "its definition belongs to another installation",
     source !== undefined && source.installation !== one.installation &&
     "its source belongs to another installation",
+    source !== undefined && !isFrom(one.reference, source) && "its source offers something else",
   ];
+}
+
+/** True if an implementation of this name may come from a source: its name says from where. */
+function isFrom(reference: string, { kind, reference: source }: SourceRecord): boolean {
+  if (kind === "mcp") return reference === source;
+  return reference.startsWith(kind === "program" ? `${source.replace(":", "/")}/` : `${kind}/`);
 }
 
 function bindingProblems(one: BindingRecord, { definitions, implementations }: Index) {
@@ -102,6 +121,8 @@ function bindingProblems(one: BindingRecord, { definitions, implementations }: I
     definition !== undefined && definition.agentVersion !== one.agentVersion &&
     "its definition belongs to another version of the agent",
     (usual?.definition !== one.definition || !usual.isDefault) && "its definition has no default",
+    implementation !== undefined && (one.reason === "snapshot_default") !== (implementation === usual) &&
+    "its reason does not fit its implementation",
     definition?.governance === "reserved" && implementation !== usual &&
     "it must use the reserved implementation",
     definition?.governance === "whitelist_only" && implementation !== usual &&

@@ -100,6 +100,8 @@ export interface StageOptions {
   readonly policy?: unknown;
   readonly redactor?: Redactor;
   readonly runtime?: Partial<RuntimeOptions>;
+  /** Sources besides the one of the stage's tools. */
+  readonly sources?: readonly CatalogSource[];
 }
 
 /** A runtime on a stage. */
@@ -190,7 +192,7 @@ function stageOf(
         agent,
         coreRevision: "core-1",
         home: "embedded:test",
-        sources: [sourceOf(tools)],
+        sources: [sourceOf(tools), ...options.sources ?? []],
         policy: HostPolicy.parse(options.policy ?? {}),
       });
       const address = await settled(world, made);
