@@ -81,6 +81,7 @@ const ofOtherCodes: { readonly [code: string]: ExitCode } = {
   question_changed: exitCodes.usage,
   decision_not_offered: exitCodes.usage,
   message_invalid: exitCodes.usage,
+  idempotency_key_reuse: exitCodes.usage,
   path_not_found: exitCodes.usage,
   json_invalid: exitCodes.damaged,
   json_too_deep: exitCodes.damaged,
