@@ -26,6 +26,8 @@ export interface InvocationInput {
   readonly mode: PermissionMode;
   /** The session's rules from `always_allow_for_session`. */
   readonly grants: readonly string[];
+  /** True if a person refused this very call before, in the same turn. */
+  readonly wasRefused?: boolean;
   readonly at: number;
 }
 
@@ -118,18 +120,8 @@ export const invocationMachine = setup({
       enqueue({ type: "post", params: note });
     }),
     bind: assign({ deadlineAtMs: ({ context }) => rules.deadlineOf(context) }),
-    openQuestion: sendParent(({ context, self }) => ({
-      type: "question.open",
-      ordinal: self.id,
-      subject: rules.approvalSubject(context),
-      at: context.at,
-    })),
-    openUncertain: sendParent(({ context, self }) => ({
-      type: "question.open",
-      ordinal: self.id,
-      subject: rules.uncertainSubject(context),
-      at: context.at,
-    })),
+    openQuestion: sendParent(({ context, self }) => rules.askApproval(context, self.id)),
+    openUncertain: sendParent(({ context, self }) => rules.askUncertain(context, self.id)),
     withdrawQuestion: sendParent(({ self }) => ({ type: "question.withdraw", ordinal: self.id })),
     noteTime: assign({ at: ({ event }) => event.at }),
     refuseByDecision: assign({ failure: ({ event }) => rules.refusalOf(event) }),
@@ -148,7 +140,11 @@ export const invocationMachine = setup({
       firstIntent: context.firstIntent ?? failedOf(event).intent,
     })),
     noteDoubt: assign({ isDoubtful: true }),
-    nextAttempt: assign(({ context }) => ({ attempt: context.attempt + 1, failure: null })),
+    nextAttempt: enqueueActions(({ context, enqueue, event }) => {
+      const by = event.type === "question.decided" ? "operator" : undefined;
+      enqueue({ type: "post", params: rules.retryNote(context, by) });
+      enqueue.assign({ attempt: context.attempt + 1, failure: null });
+    }),
     noteLookUp: assign(({ event }) => ({ at: doneOf(event).at })),
     noteVerified: assign(({ event }) => ({ via: "verify" as const, at: doneOf(event).at })),
     noteOperator: assign(({ event }) => ({ via: "operator" as const, at: event.at })),

@@ -4,16 +4,18 @@ import type { PortDone, PortFailed, PortRequestOf } from "../schemas/effect.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
 import { InvocationOutcome, type InvocationRequest } from "../schemas/invocation.ts";
 import { checkArguments } from "../schemas/json_schema.ts";
-import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { QuestionSubject } from "../schemas/question.ts";
-import type { Mechanism } from "../schemas/tool.ts";
-import type { InvocationContext, InvocationEnding, InvocationEvent } from "./invocation.ts";
+import type { InvocationRetried } from "../schemas/retry.ts";
+import type { EffectClass, Mechanism } from "../schemas/tool.ts";
+import type { InvocationContext, InvocationEnding, InvocationEvent, InvocationReport } from "./invocation.ts";
 import { judgedNote, nameDenial, schemaDenial } from "./judgement.ts";
 import { entryOf } from "./library.ts";
 import { authorize } from "./policy/authorize.ts";
+import { refusedBefore, refusedCheck } from "./policy/refusal.ts";
 import { ruleKey } from "./policy/rule_key.ts";
 import { previewArguments } from "./preview.ts";
+import { attemptsMax, mayHelp, waitAfter } from "./retry.ts";
 
 /** What a question shows. */
 export type Subject = QuestionSubject;
@@ -68,7 +70,7 @@ export function refusalNote({ request }: InvocationContext): Outgoing {
   return judgedNote(request, "deny", [entryOfRequest(request) === undefined ? nameDenial : schemaDenial]);
 }
 
-/** Policy's verdict on a valid request, and the record of its checks. */
+/** Policy's verdict on a valid request, and the record of its checks. What a person refused is refused, whatever else allows it. */
 export function decide(context: InvocationContext): {
   readonly decided: Pick<InvocationContext, "verdict" | "reason" | "rule" | "failure">;
   readonly note: Outgoing;
@@ -77,6 +79,13 @@ export function decide(context: InvocationContext): {
   const entry = entryIn(context);
   const rule = ruleKey(entry, request.arguments ?? {});
   const { verdict, reason, failure, checks } = authorize({ entry, capabilities, mode, grants, rule });
+  if (verdict !== "deny" && context.wasRefused === true) {
+    const why = refusedBefore();
+    return {
+      decided: { verdict: "deny", reason: why.message, rule, failure: why },
+      note: judgedNote(request, "deny", [...checks, refusedCheck]),
+    };
+  }
   return {
     decided: { verdict, reason, rule, failure: failure ?? null },
     note: judgedNote(request, verdict, checks),
@@ -117,18 +126,31 @@ export function verifyCall(context: InvocationContext): PortRequestOf<"tool.veri
   return callOf(context, "tool.verify");
 }
 
-/** The wait before the next attempt: 0.5 s doubling, at most 30 s, full jitter (drawn by the performer, K7). */
+/** The wait before the next attempt (its jitter is drawn by the performer, K7). */
 export function backOff(context: InvocationContext): PortRequestOf<"timer.set"> {
-  const waitMs = Math.min(limits.backoffFirstMs * 2 ** (context.attempt - 1), limits.backoffMsMax);
-  return {
-    port: "timer.set",
-    effect: "idempotent",
-    args: {
-      dueAtMs: context.at,
-      jitterMs: waitMs,
-      label: `${context.request.ordinal} attempt ${context.attempt + 1}`,
-    },
+  const { at, attempt, failure: why, request } = context;
+  const label = `${request.ordinal} attempt ${attempt + 1}`;
+  return { port: "timer.set", effect: "idempotent", args: waitAfter({ at, attempt, why, label }) };
+}
+
+/** The record of the attempt that is about to start (AR-28). */
+export function retryNote(context: InvocationContext, by?: "operator"): Outgoing {
+  const { request, attempt, failure: why } = context;
+  const effect = effectOf(context);
+  const body: InvocationRetried = {
+    ordinal: request.ordinal,
+    operation: entryIn(context).adapter === "mcp" ? "mcp_tool_call" : "local_tool_call",
+    idempotency: effect,
+    attempt: attempt + 1,
+    maxAttempts: attemptsMax(effect),
+    lastErrorCode: why?.code ?? "tool_outcome_unknown",
+    ...(by === undefined ? {} : { by }),
   };
+  return { kind: "note", type: "invocation.retried", body };
+}
+
+function effectOf(context: InvocationContext): EffectClass {
+  return entryIn(context).definition.effectClass;
 }
 
 /** How a repeat is made harmless; undefined for tools that have no such mechanism. */
@@ -139,21 +161,19 @@ export function mechanismOf(context: InvocationContext): Mechanism | undefined {
 
 /** True if the effect class allows another attempt and nobody asked to stop. */
 export function hasAttemptLeft(context: InvocationContext): boolean {
-  if (context.cancelAsked) return false;
-  const effectClass = entryIn(context).definition.effectClass;
-  if (effectClass === "idempotent") return context.attempt < limits.attemptsIdempotentMax;
-  return effectClass === "conditional" && context.attempt < limits.attemptsConditionalMax;
+  return !context.cancelAsked && context.attempt < attemptsMax(effectOf(context));
 }
 
 /** True if an attempt may have happened, and a repeat could hurt. */
 export function isUncertain(context: InvocationContext, failed: PortFailed): boolean {
-  return failed.status === "unknown" && entryIn(context).definition.effectClass !== "idempotent";
+  return failed.status === "unknown" && effectOf(context) !== "idempotent";
 }
 
-/** True if another attempt may fare better, and this one certainly did not happen or may happen twice. */
+/** True if another attempt may fare better, and this one certainly did not happen or may happen twice (AR-29). */
 export function isRetryable(context: InvocationContext, failed: PortFailed): boolean {
-  if (failed.status === "unknown") return entryIn(context).definition.effectClass === "idempotent";
-  return failed.status === "failed" && failed.failure.retryable;
+  const effect = effectOf(context);
+  if (failed.status === "unknown") return effect === "idempotent";
+  return failed.status === "failed" && mayHelp(failed.failure, effect);
 }
 
 /** True if a tool ran and said no. */
@@ -166,6 +186,16 @@ export function isErrorReturn(done: PortDone): boolean {
 export function isApplied(done: PortDone): boolean {
   return typeof done.value === "object" && done.value !== null && !Array.isArray(done.value) &&
     (done.value as { readonly applied?: unknown }).applied === true;
+}
+
+/** Asks a person before a call that needs approval. */
+export function askApproval(context: InvocationContext, ordinal: string): InvocationReport {
+  return { type: "question.open", ordinal, subject: approvalSubject(context), at: context.at };
+}
+
+/** Asks a person what is true of a call that may have happened. */
+export function askUncertain(context: InvocationContext, ordinal: string): InvocationReport {
+  return { type: "question.open", ordinal, subject: uncertainSubject(context), at: context.at };
 }
 
 /** What a person is shown before a call that needs approval. */

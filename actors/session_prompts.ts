@@ -84,6 +84,7 @@ export function nextTurn(
     append: call === undefined ? [...context.notices, { type: "prompt", seq: prompt.seq }] : [],
     catalog: context.issued,
     model: agent.model,
+    fallbacks: agent.model_fallbacks ?? [],
     maxOutputTokens: agent.limits.max_output_tokens,
     roundsMax: agent.limits.rounds_per_turn,
     capabilities: agent.capabilities,

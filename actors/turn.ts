@@ -1,7 +1,7 @@
 /**
  * One turn: model and tools by turns, until the model answers without calls.
  *
- *   binding -> generating -> (waiting ->) planning -> staging -> generating ... -> completed | failed | canceled
+ *   binding -> generating -> (waiting | changing ->) planning -> staging -> generating ... -> completed | failed | canceled
  *   binding -> planning -> staging -> completed | canceled, for the one call of a host
  *
  * Takes the exact catalog entry of every call from the turn's frozen catalog: the only name look-up there is (DM-6).
@@ -30,6 +30,8 @@ export interface TurnInput {
   readonly append: readonly HistoryItem[];
   readonly catalog: CatalogRef;
   readonly model: string;
+  /** Models that may answer instead, in this order, while those before are not to be had. */
+  readonly fallbacks?: readonly string[];
   readonly maxOutputTokens: number;
   readonly roundsMax: number;
   readonly capabilities: readonly string[];
@@ -61,6 +63,8 @@ export type TurnEvent =
 export interface TurnContext extends TurnInput {
   readonly step: number;
   readonly attempt: number;
+  /** Which fallback answers, from 1; 0 while it is the agent's own model. */
+  readonly fallback: number;
   readonly calls: readonly ModelCall[];
   /** How often each tool was called, by full name; snapshots of earlier releases do not know. */
   readonly bound?: { readonly [tool: string]: number };
@@ -68,6 +72,8 @@ export interface TurnContext extends TurnInput {
   readonly stage: number;
   readonly live: readonly string[];
   readonly results: readonly InvocationResult[];
+  /** Calls that a person refused in this turn: see `refusalKey`. */
+  readonly refused: readonly string[];
   readonly cancelAsked: boolean;
   readonly answer: string | null;
   /** The final text, set only in the crank that ends the turn: no snapshot holds it. */
@@ -106,8 +112,8 @@ export const turnMachine = setup({
     isGivenDone: ({ context }) => context.given !== undefined && context.live.length === 0,
     hasNoCalls: ({ event }) => rules.answerOf(doneOf(event)).calls.length === 0,
     isLastRound: ({ context }) => context.step + 1 >= context.roundsMax,
-    mayRetry: ({ context, event }) =>
-      failedOf(event).failure.retryable && context.attempt < limits.attemptsIdempotentMax,
+    mayRetry: ({ context, event }) => rules.mayRetryModel(context, failedOf(event).failure),
+    mayChange: ({ context, event }) => rules.mayChangeModel(context, failedOf(event).failure),
     isStageDone: ({ context }) => context.live.length === 0,
     isCanceledStage: ({ context }) => context.live.length === 0 && context.cancelAsked,
     hasNextStage: ({ context }) => context.live.length === 0 && rules.hasNextStage(context),
@@ -120,11 +126,14 @@ export const turnMachine = setup({
     takeCalls: assign(({ event }) => ({ calls: rules.answerOf(doneOf(event)).calls })),
     refuseRound: assign({ failure: ({ context }) => rules.roundLimit(context.roundsMax) }),
     noteModelFailure: assign(({ event }) => ({ at: failedOf(event).at, failure: failedOf(event).failure })),
-    nextAttempt: assign(({ context, event }) => ({
-      attempt: context.attempt + 1,
-      at: doneOf(event).at,
-      failure: null,
-    })),
+    nextAttempt: enqueueActions(({ context, enqueue, event }) => {
+      enqueue({ type: "post", params: rules.retryNote(context) });
+      enqueue.assign({ attempt: context.attempt + 1, at: doneOf(event).at, failure: null });
+    }),
+    changeModel: enqueueActions(({ context, enqueue }) => {
+      enqueue({ type: "post", params: rules.changeNote(context) });
+      enqueue.assign({ fallback: context.fallback + 1, attempt: 1, failure: null });
+    }),
     noteTime: assign(({ context, event }) => ({ at: "at" in event ? event.at : context.at })),
     noteCancel: assign({ cancelAsked: true }),
     noteCanceled: assign({ failure: () => rules.canceled() }),
@@ -149,6 +158,7 @@ export const turnMachine = setup({
       enqueue.assign({
         at: Math.max(context.at, at),
         results: [...context.results, result],
+        refused: rules.refusedWith(context, result),
         live: context.live.filter((ordinal) => ordinal !== result.ordinal),
       });
     }),
@@ -178,12 +188,14 @@ export const turnMachine = setup({
     ...input,
     step: 0,
     attempt: 1,
+    fallback: 0,
     calls: [],
     bound: {},
     plan: null,
     stage: 0,
     live: [],
     results: [],
+    refused: [],
     cancelAsked: false,
     answer: null,
     text: "",
@@ -210,6 +222,7 @@ export const turnMachine = setup({
         ],
         onError: [
           { guard: "mayRetry", target: "waiting", actions: "noteModelFailure" },
+          { guard: "mayChange", target: "changing", actions: "noteModelFailure" },
           { target: "failed", actions: "noteModelFailure" },
         ],
       },
@@ -226,6 +239,7 @@ export const turnMachine = setup({
       },
       on: { "turn.cancel": { target: "canceled", actions: ["noteTime", "noteCanceled"] } },
     },
+    changing: { entry: "changeModel", always: { target: "generating" } },
     planning: {
       entry: ["plan", { type: "post", params: ({ context }) => rules.planNote(context) }],
       always: { target: "staging" },

@@ -2,14 +2,18 @@
 import type { CatalogEntry } from "../schemas/catalog.ts";
 import type { PortDone, PortRequestOf } from "../schemas/effect.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
+import { kindOf, remedyOf } from "../schemas/failure_kind.ts";
 import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
 import { canonicalJson, type Json, type JsonObject } from "../schemas/json.ts";
 import { limits } from "../schemas/limits.ts";
 import { type Outgoing, TurnOutcome } from "../schemas/message.ts";
 import type { HistoryItem, ModelAnswer, ModelCall } from "../schemas/model.ts";
+import type { ModelChanged, ModelRetried } from "../schemas/retry.ts";
 import { planStages, type StagePlan } from "./batch.ts";
 import type { InvocationEvent, InvocationInput } from "./invocation.ts";
 import { catalogOf, entryNamed, entryOf, refOf } from "./library.ts";
+import { refusalKey } from "./policy/refusal.ts";
+import { attemptsMax, mayHelp, waitAfter } from "./retry.ts";
 import type { TurnContext, TurnEvent, TurnResult } from "./turn.ts";
 
 /** The answer inside a `model.generate` outcome; its performer parsed it. */
@@ -23,26 +27,69 @@ export function generate(context: TurnContext): PortRequestOf<"model.generate"> 
     port: "model.generate",
     effect: "idempotent",
     args: {
-      model: context.model,
+      model: modelOf(context),
       turn: context.turn,
       step: context.step,
       catalog: context.catalog,
       append: [...context.append],
       toolChoice: "auto",
       maxOutputTokens: context.maxOutputTokens,
+      ...(context.attempt === 1 ? {} : { attempt: context.attempt }),
     },
     deadlineAtMs: context.at + limits.modelCallDurationMs,
   };
 }
 
+/** The model that is asked now: the agent's own, or the fallback that the turn has come to. */
+function modelOf({ model, fallbacks, fallback }: TurnContext): string {
+  return fallback === 0 ? model : fallbacks?.[fallback - 1] ?? model;
+}
+
 /** The wait before the model is asked again. */
 export function backOff(context: TurnContext): PortRequestOf<"timer.set"> {
-  const waitMs = Math.min(limits.backoffFirstMs * 2 ** (context.attempt - 1), limits.backoffMsMax);
-  return {
-    port: "timer.set",
-    effect: "idempotent",
-    args: { dueAtMs: context.at, jitterMs: waitMs, label: `turn ${context.turn} step ${context.step} model` },
+  const { at, attempt, failure: why, turn, step } = context;
+  const label = `turn ${turn} step ${step} model`;
+  return { port: "timer.set", effect: "idempotent", args: waitAfter({ at, attempt, why, label }) };
+}
+
+/** True if the same model may be asked again: it changes nothing outside, so only the failure decides (AR-26, AR-29). */
+export function mayRetryModel({ attempt }: TurnContext, why: Failure): boolean {
+  return attempt < attemptsMax("idempotent") && mayHelp(why, "idempotent");
+}
+
+/** True if another model may answer instead: one is left, and this one was not to be had. A refusal is no such thing (AR-24). */
+export function mayChangeModel({ fallbacks = [], fallback }: TurnContext, why: Failure): boolean {
+  const { degrade } = remedyOf(why);
+  return fallback < fallbacks.length && (degrade === "other_model" || degrade === "configured_model");
+}
+
+/** The record of another attempt at the same model (AR-28). */
+export function retryNote(context: TurnContext): Outgoing {
+  const body: ModelRetried = {
+    operation: "model_generate",
+    idempotency: "idempotent",
+    attempt: context.attempt + 1,
+    maxAttempts: attemptsMax("idempotent"),
+    lastErrorCode: context.failure?.code ?? "model_failed",
+    turn: context.turn,
+    step: context.step,
+    model: modelOf(context),
   };
+  return { kind: "note", type: "model.retried", body };
+}
+
+/** The record of a change of models. */
+export function changeNote(context: TurnContext): Outgoing {
+  const why = context.failure ?? failure("model_failed", "");
+  const body: ModelChanged = {
+    turn: context.turn,
+    step: context.step,
+    from: modelOf(context),
+    to: modelOf({ ...context, fallback: context.fallback + 1 }),
+    lastErrorCode: why.code,
+    kind: kindOf(why),
+  };
+  return { kind: "note", type: "model.changed", body };
 }
 
 /** The ordinal of call `index` of this step: `call/<step>.<index>` (K6). */
@@ -168,7 +215,38 @@ export function stageRequests(context: TurnContext): readonly InvocationRequest[
 /** What an invocation is given. */
 export function invocationInput(context: TurnContext, request: InvocationRequest): InvocationInput {
   const { capabilities, mode, grants, at } = context;
-  return { request, capabilities, mode, grants, at };
+  return {
+    request,
+    capabilities,
+    mode,
+    grants,
+    at,
+    ...(wasRefused(context, request) && { wasRefused: true }),
+  };
+}
+
+/** True if a person refused the same call of the same tool before: in whatever step, by whatever model it is made again. */
+function wasRefused({ refused }: TurnContext, request: InvocationRequest): boolean {
+  if (refused.length === 0) return false;
+  const key = keyOf(request);
+  return key !== undefined && refused.includes(key);
+}
+
+function keyOf({ entry, arguments: given }: InvocationRequest): string | undefined {
+  const found = entry === undefined ? undefined : entryOf(entry);
+  return found === undefined || given === undefined ? undefined : refusalKey(found, given);
+}
+
+/** The calls that a person refused in this turn, with the one that ended so. */
+export function refusedWith(
+  context: TurnContext,
+  { ordinal, failure: why }: InvocationResult,
+): readonly string[] {
+  if (why?.code !== "approval_denied") return context.refused;
+  const index = context.calls.findIndex((_call, at) => ordinalOf(context, at) === ordinal);
+  const call = context.calls[index];
+  const key = call === undefined ? undefined : keyOf(requestOf(context, call, ordinal));
+  return key === undefined || context.refused.includes(key) ? context.refused : [...context.refused, key];
 }
 
 /** What the model is told of a step, in the order in which it made its calls (CM-91). */

@@ -62,13 +62,17 @@ function checkProfiles({ profiles, interactive }: WithProfiles, context: z.Refin
   if (usual.length > 1) refuse(["profiles"], "must have at most one profile with default_subagent");
 }
 
+const model = z.string().regex(/^[a-z][a-z0-9_-]*\/.+$/, "must look like scripted/script.yaml").max(200);
+
 /** The definition of an agent: the content of `agent.yaml`. Unknown keys are refused. */
 export const AgentDefinition = z.strictObject({
   name: AgentName,
   description: z.string().max(1_000).default(""),
   instructions: z.string().max(50_000).default(""),
   /** `<provider>/<model>`; the scripted provider is `scripted/<script file>`. */
-  model: z.string().regex(/^[a-z][a-z0-9_-]*\/.+$/, "must look like scripted/script.yaml").max(200),
+  model,
+  /** Models that may answer instead, in this order, while those before are not to be had: never after a refusal. */
+  model_fallbacks: z.array(model).max(limits.modelFallbacksMax).optional(),
   /** Built-in tools that the agent uses, by name. */
   tools: z.array(z.string().max(limits.toolNameCharactersMax)).max(256).default([]),
   capabilities: z.array(Capability).max(256).default([]),

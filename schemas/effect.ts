@@ -38,6 +38,8 @@ const generateArgs = z.strictObject({
   append: z.array(HistoryItem),
   toolChoice: ToolChoice,
   maxOutputTokens: z.int().min(1),
+  /** Which attempt of this step at this model; absent on the first. */
+  attempt: z.int().min(2).optional(),
 });
 
 const toolArgs = z.strictObject({

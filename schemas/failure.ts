@@ -1,5 +1,7 @@
 /** Expected endings, as data: one list of stable codes, and the one question about each: does a retry help? */
 import { z } from "zod";
+import type { RetryableCode } from "./failure_kind.ts";
+import { limits } from "./limits.ts";
 
 /** Every failure code, in families by subject. Stored and shown; never renamed once released. */
 export const FailureCode = z.enum([
@@ -14,8 +16,13 @@ export const FailureCode = z.enum([
   "approval_expired",
   "approval_withdrawn",
   "approval_unavailable",
+  "refused_before",
   // Performing.
   "tool_failed",
+  "tool_execution_failed",
+  "tool_rate_limited",
+  "tool_unreachable",
+  "tool_server_failed",
   "tool_timed_out",
   "tool_canceled",
   "tool_outcome_unknown",
@@ -42,6 +49,14 @@ export const FailureCode = z.enum([
   "model_unknown",
   "model_timed_out",
   "model_answer_invalid",
+  "model_rate_limited",
+  "model_unreachable",
+  "model_server_failed",
+  "model_login_failed",
+  "model_quota_exceeded",
+  "model_context_exceeded",
+  "model_schema_unsupported",
+  "model_refused",
   "provider_round_limit_exceeded",
   // Turn and session.
   "turn_canceled",
@@ -82,13 +97,24 @@ export const FailureCode = z.enum([
 /** A stable failure code. */
 export type FailureCode = z.infer<typeof FailureCode>;
 
+/** Where the fault of a tool that broke off lies (CM-36); `transport` and `protocol` are those of a server. */
+export const FaultClass = z.enum(["semantic", "authorization", "runtime", "transport", "protocol"]);
+/** Where the fault of a tool that broke off lies. */
+export type FaultClass = z.infer<typeof FaultClass>;
+
 /** An expected ending: stable code, one clear line, and whether trying again can help. */
 export const Failure = z.strictObject({
   code: FailureCode,
   /** One line: what was wrong and what to do. No secret, no absolute path. */
   message: z.string().max(2_000),
-  /** True if the same request may succeed later. Says nothing about whether a repeat is harmless. */
+  /**
+   * True if the same request may succeed later: then its code is of a kind that a retry may help. Says nothing about
+   * whether a repeat is harmless.
+   */
   retryable: z.boolean(),
+  /** How long the other side asks to be left alone, in milliseconds. */
+  retryAfterMs: z.int().min(0).max(limits.retryAfterToldMsMax).exactOptional(),
+  classification: FaultClass.exactOptional(),
 });
 /** An expected ending, as data. */
 export type Failure = z.infer<typeof Failure>;
@@ -99,6 +125,11 @@ export function failure(code: FailureCode, message: string): Failure {
 }
 
 /** Makes a failure that a retry may help. */
-export function retryableFailure(code: FailureCode, message: string): Failure {
-  return { code, message: message.slice(0, 2_000), retryable: true };
+export function retryableFailure(code: RetryableCode, message: string): Failure {
+  return { ...failure(code, message), retryable: true };
+}
+
+/** The failure with another message. */
+export function reworded(why: Failure, message: string): Failure {
+  return { ...why, message: message.slice(0, 2_000) };
 }

@@ -6,6 +6,11 @@ export const limits = {
   attemptsConditionalMax: 3,
   backoffFirstMs: 500,
   backoffMsMax: 30_000,
+  /** The longest wait that the other side may ask for; who asks for more is not asked again. Milliseconds. */
+  retryAfterMsMax: 60_000,
+  /** The longest wait that is written down. Milliseconds. */
+  retryAfterToldMsMax: 86_400_000,
+  modelFallbacksMax: 4,
 
   jsonDepthMax: 64,
   jsonNodesMax: 100_000,

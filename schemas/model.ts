@@ -97,6 +97,8 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   readonly toolChoice: ToolChoice;
   readonly maxOutputTokens: number;
+  /** Which attempt at this answer; absent on the first. */
+  readonly attempt?: number;
 }
 
 /** What a provider says while it answers (AR-18). Everything before `done` is provisional (K12). */

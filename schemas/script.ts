@@ -1,5 +1,6 @@
 /** The script of the scripted provider (AR-31..33): prepared answers, one per model call. */
 import { z } from "zod";
+import { FailureCode } from "./failure.ts";
 import { JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
 import { FinishReason, ModelCapabilities, Usage } from "./model.ts";
@@ -12,6 +13,33 @@ const scriptedCall = z.strictObject({
   id: z.string().max(200).optional(),
 });
 
+/** The failures that a provider may report. */
+export const ModelErrorCode = FailureCode.extract([
+  "script_exhausted",
+  "script_mismatch",
+  "model_failed",
+  "model_unknown",
+  "model_answer_invalid",
+  "model_rate_limited",
+  "model_unreachable",
+  "model_server_failed",
+  "model_login_failed",
+  "model_quota_exceeded",
+  "model_context_exceeded",
+  "model_schema_unsupported",
+  "model_refused",
+]);
+/** A failure that a provider may report. */
+export type ModelErrorCode = z.infer<typeof ModelErrorCode>;
+
+/** A failure that comes instead of the answer, at the first `times` attempts; without `times` at each. */
+const scriptedFailure = z.strictObject({
+  code: ModelErrorCode,
+  message: z.string().max(1_000).default("The script says so"),
+  retry_after_ms: z.int().min(0).max(limits.retryAfterToldMsMax).optional(),
+  times: z.int().min(1).max(limits.attemptsIdempotentMax).optional(),
+});
+
 /** One prepared answer: text, calls, or a failure. */
 export const ScriptedAnswer = z.strictObject({
   text: z.string().optional(),
@@ -20,7 +48,9 @@ export const ScriptedAnswer = z.strictObject({
   finish_reason: FinishReason.optional(),
   /** If set, the last message to the model must contain it, or the answer is refused (`script_mismatch`). */
   expect: z.string().optional(),
-  /** If set, this answer is an error of the provider instead. */
+  /** If set, the provider fails with this code. */
+  fail: scriptedFailure.optional(),
+  /** The same in short: `model_server_failed` if a retry may help, else `model_failed`. */
   error: z.strictObject({ message: z.string(), retryable: z.boolean().default(false) }).optional(),
 });
 /** One prepared answer. */

@@ -19,8 +19,8 @@ export interface AuthorizeRequest {
 /** What a check, or all of them together, say of a call. */
 export type Verdict = "allow" | "ask" | "deny";
 
-/** The checks of a call, in their order. `schema` is passed before policy is asked. */
-export type CheckName = "schema" | "enabled" | "capability" | "mode" | "approval" | "grant";
+/** The checks of a call, in their order. `schema` is passed before policy is asked, `refusal` is made after. */
+export type CheckName = "schema" | "enabled" | "capability" | "mode" | "approval" | "grant" | "refusal";
 
 /** What one check said. Holds no argument of the call. */
 export interface Check {

@@ -2,7 +2,7 @@
  * The door at which secrets are taken out: what comes in is cleaned once, before an entry, a view or a person has it
  * (design.md section 8). What cannot be cleaned is withheld, never passed on (DM-47).
  */
-import { type Failure, failure } from "../../schemas/failure.ts";
+import { type Failure, reworded } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { Attachment, ToolContent, ToolResultEnvelope as Envelope } from "../../schemas/tool.ts";
 import type { Json, JsonObject } from "../../schemas/json.ts";
@@ -116,9 +116,7 @@ function cleanCall(redactor: Redactor, call: CollectedCall): CollectedCall & { r
 /** A failure whose message came from outside. Its code is ours. */
 export function cleanFailure(redactor: Redactor, why: Failure): Failure {
   const { value, findings, isWithheld } = redactor.text(why.message, "operator");
-  return findings.length === 0 && !isWithheld
-    ? why
-    : { ...failure(why.code, value), retryable: why.retryable };
+  return findings.length === 0 && !isWithheld ? why : reworded(why, value);
 }
 
 /** A text that came from outside, for one kind of reader. */

@@ -19,11 +19,12 @@ import type { Performance, Performer, PerformerResult } from "./performer.ts";
 export interface ModelGenerateOptions {
   /**
    * The provider of a name, the part of a model string before the slash. `root` is the session that asks: each agent
-   * may have its own script. Undefined if there is none.
+   * may have its own script; `model` is the whole string. Undefined if there is none.
    */
   readonly providerOf: (
     name: string,
     root: RootAddress,
+    model: string,
   ) => ModelProvider | undefined | Promise<ModelProvider | undefined>;
   /** The conversation up to and with what an intent adds to it. */
   readonly transcript: (root: RootAddress, intent: string) => Promise<readonly ModelMessage[]>;
@@ -62,7 +63,7 @@ async function generate(
 ): Promise<PerformerResult> {
   const { args } = call.request;
   const slash = args.model.indexOf("/");
-  const provider = await options.providerOf(args.model.slice(0, slash), call.root);
+  const provider = await options.providerOf(args.model.slice(0, slash), call.root, args.model);
   if (slash < 0 || provider === undefined) {
     return failed(
       failure("model_unknown", `No provider serves the model "${args.model}": correct the agent's model`),
@@ -79,6 +80,7 @@ async function generate(
     tools: provider.capabilities.toolCalling ? toolsOf(catalog) : [],
     toolChoice: args.toolChoice,
     maxOutputTokens: args.maxOutputTokens,
+    ...(args.attempt === undefined ? {} : { attempt: args.attempt }),
   };
   const events = provider.generate(request, signal);
   const collected = await collect(call, events, { signal, redactor: options.redactor });
@@ -144,9 +146,7 @@ function resultOf(ended: Ended<PerformerResult>, seams: Seams): PerformerResult 
 
 /** A provider's own failure keeps its code. Any other error is a fault, and its text may hold a secret. */
 function failureOf(error: unknown, seams: Seams): Failure {
-  if (error instanceof ModelError) {
-    return error.retryable ? retryableFailure(error.code, error.message) : failure(error.code, error.message);
-  }
+  if (error instanceof ModelError) return error.failure;
   const kind = error instanceof Error ? error.name : typeof error;
   seams.log({ level: "error", event: "model.threw", detail: { kind } });
   return failure("model_failed", "The model's provider broke off unexpectedly");

@@ -60,7 +60,7 @@ export async function loadAgent(name: string, options: LoadAgentOptions): Promis
   const text = await readText(found.file, shown);
   const definition = await readConfigFile(AgentDefinition, text, shown);
   checkTools(definition, text, shown);
-  checkModel(definition, text, shown);
+  checkModels(definition, text, shown);
   const folder = await Deno.realPath(found.file.replace(/[/\\][^/\\]*$/, "") || "/");
   const servers = await readServers(folder, found.isFolder ? name.replace(/[/\\]+$/, "") : dirOf(name));
   return await loaded(definition, { kind: "folder", path: folder }, { ...options, servers });
@@ -192,10 +192,21 @@ function unknownTool(
 }
 
 /** A project folder names only its own script: an absolute path is the operator's to give. */
-function checkModel(definition: AgentDefinition, text: string, file: string): void {
-  const [provider, script = ""] = splitModel(definition.model);
+function checkModels(definition: AgentDefinition, text: string, file: string): void {
+  checkModel(definition.model, ["model"], { text, file });
+  for (const [index, model] of (definition.model_fallbacks ?? []).entries()) {
+    checkModel(model, ["model_fallbacks", index], { text, file });
+  }
+}
+
+function checkModel(
+  model: string,
+  path: readonly (string | number)[],
+  { text, file }: { readonly text: string; readonly file: string },
+): void {
+  const [provider, script = ""] = splitModel(model);
   if (provider === "scripted" && !isAbsolute(script)) return;
-  const place = parseYaml(text, { file }).at(["model"]);
+  const place = parseYaml(text, { file }).at(path);
   const why = provider === "scripted"
     ? "the script must lie in the agent's folder; write a relative path"
     : `there is no model provider "${provider}"; this release knows scripted/<script file>`;

@@ -38,7 +38,8 @@ interface Place {
   readonly mode: PermissionMode;
   readonly home: SessionHome;
   readonly workspace: Workspace | Failure;
-  provider: Promise<ModelProvider> | undefined;
+  /** Providers by the model that they stand for. */
+  readonly providers: Map<string, Promise<ModelProvider>>;
 }
 
 /** Makes the performers of a host. */
@@ -71,7 +72,7 @@ export function createHostPerformers(services: HostServices, connections: Connec
     "tool.call": afterHome(places, call),
     "tool.verify": createToolVerify(),
     "model.generate": createModelGenerate({
-      providerOf: (name, root) => places.providerOf(name, root),
+      providerOf: (name, root, model) => places.providerOf(name, root, model),
       transcript: (root, intent) => conversations.transcript(root, intent),
       catalogOf,
       redactor,
@@ -146,13 +147,14 @@ class Places {
     return workspace;
   }
 
-  async providerOf(name: string, root: RootAddress): Promise<ModelProvider | undefined> {
+  async providerOf(name: string, root: RootAddress, model: string): Promise<ModelProvider | undefined> {
     if (name !== "scripted") return undefined;
     const place = await this.open(root);
     if ("code" in place) throw new ModelError("model_unknown", place.message);
-    place.provider ??= loadProvider(place);
-    return await place.provider.catch((error) => {
-      place.provider = undefined; // The file may be corrected meanwhile.
+    const known = place.providers.get(model) ?? loadProvider(place, model);
+    place.providers.set(model, known);
+    return await known.catch((error) => {
+      place.providers.delete(model); // The file may be corrected meanwhile.
       throw error;
     });
   }
@@ -165,13 +167,13 @@ class Places {
       const opened = await openWorkspace(home.workspace);
       const workspace = opened.ok ? opened.value : opened.failure;
       const { agent, mode } = created.data.input;
-      return { agent, mode, home, workspace, provider: undefined };
+      return { agent, mode, home, workspace, providers: new Map() };
     }
     return failure("tool_failed", "The session does not say where it is at home: it is from another release");
   }
 }
 
-async function loadProvider({ agent, home }: Place): Promise<ModelProvider> {
+async function loadProvider({ agent, home }: Place, model: string): Promise<ModelProvider> {
   if (home.script === undefined && home.agent.kind === "embedded") {
     const embedded = embeddedAgent(home.agent.name);
     if (embedded === undefined) {
@@ -180,7 +182,7 @@ async function loadProvider({ agent, home }: Place): Promise<ModelProvider> {
     return createScriptedProvider(embedded.script);
   }
   try {
-    return createScriptedProvider(await readScript(agent, home));
+    return createScriptedProvider(await readScript(agent, home, model));
   } catch (error) {
     if (error instanceof ScriptFileError) {
       throw new ModelError("model_unknown", `Cannot use the script of the agent: ${error.message}`, {
@@ -195,12 +197,13 @@ async function loadProvider({ agent, home }: Place): Promise<ModelProvider> {
   }
 }
 
-async function readScript(agent: AgentDefinition, home: SessionHome) {
-  if (home.script !== undefined) {
+/** A script that was given for the session stands for the agent's own model, never for a fallback. */
+async function readScript(agent: AgentDefinition, home: SessionHome, model: string) {
+  if (home.script !== undefined && model === agent.model) {
     const cut = Math.max(home.script.lastIndexOf("/"), home.script.lastIndexOf("\\"));
     return await loadScript(home.script.slice(0, cut) || "/", home.script.slice(cut + 1));
   }
   const folder = home.agent.kind === "folder" ? home.agent.path : "";
-  const [, path] = splitModel(agent.model);
+  const [, path] = splitModel(model);
   return await loadScript(folder, path);
 }

@@ -1,7 +1,9 @@
 /** Takes over a root's open intents after a restart, by the table of kernel.md: ask again, verify, or say unknown. */
+import { attemptsMax } from "../../actors/retry.ts";
+import type { PortRequest } from "../../schemas/effect.ts";
 import { failure } from "../../schemas/failure.ts";
 import { comparePositions, intentKey } from "../../schemas/ids.ts";
-import { limits } from "../../schemas/limits.ts";
+import type { Operation } from "../../schemas/retry.ts";
 import type { PerformerResult } from "../effects/performer.ts";
 import type { PortRecord } from "./desk.ts";
 import { interrupted, restart } from "./dispatch.ts";
@@ -38,10 +40,7 @@ function askAgain(kernel: Kernel, root: LiveRoot, port: PortRecord): void {
   // A timer or a question that goes on waiting is no new attempt at anything.
   const isWaiting = request.port === "timer.set" || request.port === "question.ask";
   const attempt = (root.attempts.get(id) ?? 1) + (isWaiting ? 0 : 1);
-  const most = request.effect === "conditional"
-    ? limits.attemptsConditionalMax
-    : limits.attemptsIdempotentMax;
-  if (attempt > most) {
+  if (attempt > attemptsMax(request.effect)) {
     const why = interrupted(attempt - 1);
     const result: PerformerResult = request.effect === "idempotent"
       ? { status: "failed", failure: why }
@@ -50,9 +49,28 @@ function askAgain(kernel: Kernel, root: LiveRoot, port: PortRecord): void {
   }
   if (isWaiting) return restart(kernel, { root: root.address, record: port, attempt, early: false });
   root.attempts.set(id, attempt);
-  writeNote(kernel, root, { kind: "note", type: "attempt", body: { id, attempt } }, {
+  const body = { id, attempt, ...retryOf(request) };
+  writeNote(kernel, root, { kind: "note", type: "attempt", body }, {
     onDurable: () => restart(kernel, { root: root.address, record: port, attempt, early: false }),
   });
+}
+
+const operations: { readonly [K in PortRequest["port"]]?: Operation } = {
+  "model.generate": "model_generate",
+  "tool.call": "local_tool_call",
+  "mcp.call": "mcp_tool_call",
+};
+
+/** What is tried again, as far as it is a model or a tool (AR-28). */
+function retryOf({ port, effect }: PortRequest) {
+  const operation = operations[port];
+  if (operation === undefined) return {};
+  return {
+    operation,
+    idempotency: effect,
+    maxAttempts: attemptsMax(effect),
+    lastErrorCode: "interrupted" as const,
+  };
 }
 
 /** Recovery's word on an intent is an ordinary message, before anything that waits (R6). */

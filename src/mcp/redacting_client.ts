@@ -1,5 +1,5 @@
 /** A client whose server was given secrets: what it echoes of them stays here (DM-53). */
-import { type Failure, failure } from "../../schemas/failure.ts";
+import { type Failure, reworded } from "../../schemas/failure.ts";
 import type { McpCallResult, McpClient } from "./client.ts";
 import { withoutSecrets, withoutSecretsDeep } from "./variables.ts";
 
@@ -32,5 +32,5 @@ function cleanResult(result: McpCallResult, secrets: readonly string[]): McpCall
 
 /** The failure with its message cleaned; the code is ours. */
 export function cleanFailure(why: Failure, secrets: readonly string[]): Failure {
-  return { ...failure(why.code, withoutSecrets(why.message, secrets)), retryable: why.retryable };
+  return reworded(why, withoutSecrets(why.message, secrets));
 }

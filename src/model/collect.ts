@@ -77,7 +77,7 @@ export class AnswerCollector {
   /** The answer, once the stream has ended. */
   finish(): Collected {
     if (this.#done === undefined) {
-      return refuse(retryableFailure("model_failed", "The model's answer broke off before its end"));
+      return refuse(retryableFailure("model_unreachable", "The model's answer broke off before its end"));
     }
     const calls: CollectedCall[] = [];
     for (const call of this.#calls) {

@@ -1,6 +1,9 @@
 /** What a model is to the runtime: a name, what it can do, and a stream of events for a request (AR-16..21). */
-import type { FailureCode } from "../../schemas/failure.ts";
+import type { Failure } from "../../schemas/failure.ts";
+import { remedyOf } from "../../schemas/failure_kind.ts";
+import { limits } from "../../schemas/limits.ts";
 import type { ModelCapabilities, ModelEvent, ModelRequest } from "../../schemas/model.ts";
+import type { ModelErrorCode } from "../../schemas/script.ts";
 
 /** A vendor, or the script that stands for one. Knows nothing of turns, tools and journals (AR-21). */
 export interface ModelProvider {
@@ -15,26 +18,28 @@ export interface ModelProvider {
   generate(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
 }
 
-/** The failures that a provider may report. */
-export type ModelErrorCode = Extract<
-  FailureCode,
-  "script_exhausted" | "script_mismatch" | "model_failed" | "model_unknown" | "model_answer_invalid"
->;
-
-/** A model call that did not work, and whether the same call may work later. The message holds no secret. */
+/** A model call that did not work. Whether the same call may work later, its code says. The message holds no secret. */
 export class ModelError extends Error {
   override readonly name = "ModelError";
-  readonly code: ModelErrorCode;
-  /** True for rate limits, broken networks and failing servers (AR-26). */
-  readonly retryable: boolean;
+  readonly failure: Failure;
 
   constructor(
     code: ModelErrorCode,
     message: string,
-    options: ErrorOptions & { readonly retryable?: boolean } = {},
+    options: ErrorOptions & {
+      /** How long the provider asks to be left alone, in milliseconds. */
+      readonly retryAfterMs?: number | undefined;
+    } = {},
   ) {
     super(message, options);
-    this.code = code;
-    this.retryable = options.retryable ?? false;
+    const { retryAfterMs } = options;
+    this.failure = {
+      code,
+      message: message.slice(0, 2_000),
+      retryable: remedyOf({ code }).retry !== "never",
+      ...(retryAfterMs === undefined
+        ? {}
+        : { retryAfterMs: Math.min(Math.max(0, Math.ceil(retryAfterMs)), limits.retryAfterToldMsMax) }),
+    };
   }
 }

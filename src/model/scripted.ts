@@ -18,8 +18,8 @@ export const scriptedCapabilities: ModelCapabilities = {
  * Makes a provider that plays `script`.
  *
  * It keeps no state: which answer comes is read off the request, from the number of answers that are in its
- * conversation already. So a crash, a replay and a fork get the answer that they got before. An `error` answer adds
- * nothing to the conversation and therefore comes again each time its place is reached.
+ * conversation already. So a crash, a replay and a fork get the answer that they got before. A failure adds nothing to
+ * the conversation and therefore comes again each time its place is reached, unless it says how many times it comes.
  */
 export function createScriptedProvider(script: Script): ModelProvider {
   const declared = throughJson(script.capabilities);
@@ -51,8 +51,12 @@ function answerOf(script: Script, number: number, request: ModelRequest): Script
     } in the last message`;
     throw new ModelError("script_mismatch", message);
   }
-  if (answer.error !== undefined) {
-    throw new ModelError("model_failed", answer.error.message, { retryable: answer.error.retryable });
+  const { error, fail } = answer;
+  if (error !== undefined) {
+    throw new ModelError(error.retryable ? "model_server_failed" : "model_failed", error.message);
+  }
+  if (fail !== undefined && (request.attempt ?? 1) <= (fail.times ?? Infinity)) {
+    throw new ModelError(fail.code, fail.message, { retryAfterMs: fail.retry_after_ms });
   }
   return answer;
 }

@@ -2,7 +2,7 @@
  * The path guard: the only way in which tools reach files. Keeps three promises: nothing outside the root is read,
  * whatever links and races there are (B54..B57); nothing but files and folders is opened; no read is without a bound.
  */
-import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import { type Failure, failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
 import { descriptorOf, hasDescriptors, isSameFile } from "./descriptor.ts";
 import { leadsOutside } from "./link.ts";
@@ -94,7 +94,7 @@ function guard(root: string, roots: readonly string[]): Workspace {
       }
     }
     const message = `Cannot open ${shown(path)}: it is being replaced all the time; try again later`;
-    return refuse(retryableFailure("path_invalid", message));
+    return refuse(failure("path_invalid", message));
   }
   return {
     relative: (path) => {
@@ -216,5 +216,5 @@ function explain(error: unknown, path: string): Failure {
   if (error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable) {
     return failure("path_unreadable", `Cannot open ${shown(path)}: it may not be read`);
   }
-  return retryableFailure("path_unreadable", `Cannot open ${shown(path)}: the file system refused`);
+  return failure("path_unreadable", `Cannot open ${shown(path)}: the file system refused`);
 }

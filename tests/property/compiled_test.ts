@@ -99,7 +99,7 @@ function outcomeFor(request: PortRequest, random: () => number): object {
   if (random() < 0.25) {
     const status = pick(["failed", "timed_out", "canceled", "unknown"]);
     const make = pick([failure, retryableFailure]);
-    return { status, failure: make("tool_failed", "It did not work") };
+    return { status, failure: make("tool_unreachable", "It did not work") };
   }
   switch (request.port) {
     case "model.generate": {

@@ -12,7 +12,7 @@ import type { ModelTurn, Tool } from "./scenario.ts";
 /** A model's answer as a stream. Throws what its provider would. */
 export function* eventsOf({ text, calls, error }: ModelTurn, place: string): Iterable<ModelEvent> {
   if (error !== undefined) {
-    throw new ModelError("model_failed", "No answer", { retryable: error === "retryable" });
+    throw new ModelError(error === "retryable" ? "model_unreachable" : "model_failed", "No answer");
   }
   yield { type: "text_delta", text };
   for (const [index, call] of calls.entries()) {
@@ -30,7 +30,7 @@ export function* eventsOf({ text, calls, error }: ModelTurn, place: string): Ite
 export function refused(tool: Tool): PerformerResult {
   return {
     status: "failed",
-    failure: retryableFailure("tool_failed", `The connection to "${tool.name}" was refused`),
+    failure: retryableFailure("tool_unreachable", `The connection to "${tool.name}" was refused`),
   };
 }
 

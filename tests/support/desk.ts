@@ -13,7 +13,7 @@ import {
 import { createPort, type Desk } from "../../actors/port.ts";
 import type { CatalogSource } from "../../schemas/catalog.ts";
 import { portArgs, type PortFailed, type PortKind, type PortRequest } from "../../schemas/effect.ts";
-import { type FailureCode, retryableFailure } from "../../schemas/failure.ts";
+import { failure as makeFailure, type FailureCode } from "../../schemas/failure.ts";
 import { type IntentId, rootKindOf } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import { type Outgoing, rootMessages, type Stamp } from "../../schemas/message.ts";
@@ -121,15 +121,20 @@ export interface FailureSketch {
   readonly message?: string;
   /** Default true. */
   readonly retryable?: boolean;
+  readonly retryAfterMs?: number;
 }
 
-/** Fails the oldest pending ask of a kind: `failed`, `tool_failed` unless the sketch says otherwise. */
+/** Fails the oldest pending ask of a kind: `failed`, `tool_unreachable`, or `tool_failed` if for good, unless the sketch says otherwise. */
 export function failPort(desk: TestDesk, kind: PortKind, sketch: FailureSketch, at: number): void {
   const ask = pendingOf(desk, kind);
   ask.state = "failed";
   const failure = {
-    ...retryableFailure(sketch.code ?? "tool_failed", sketch.message ?? "made up by a test"),
+    ...makeFailure(
+      sketch.code ?? (sketch.retryable === false ? "tool_failed" : "tool_unreachable"),
+      sketch.message ?? "made up by a test",
+    ),
     retryable: sketch.retryable ?? true,
+    ...(sketch.retryAfterMs === undefined ? {} : { retryAfterMs: sketch.retryAfterMs }),
   };
   const failed: PortFailed = { status: sketch.status ?? "failed", failure, at, intent: ask.id };
   ask.ref?.send({ type: "port.failed", failed });

@@ -96,5 +96,5 @@ Deno.test("collector never follows a value into its depth (B102)", () => {
 });
 
 Deno.test("collector has no answer before the provider says that it is done", () => {
-  assert.equal(collect([textOf(10)]), "model_failed");
+  assert.equal(collect([textOf(10)]), "model_unreachable");
 });

@@ -176,7 +176,7 @@ Deno.test("invocation tries again only as often as its effect class allows", () 
       assert.deepEqual([call.state(), call.argsOf("tool.call").attempt], ["running", attempt + 1], effect);
     }
     call.fail("tool.call");
-    assert.deepEqual(endingOf(call), ["failed", "failed", "tool_failed"], effect);
+    assert.deepEqual(endingOf(call), ["failed", "failed", "tool_unreachable"], effect);
     assert.equal(call.result()?.attempts, most, effect);
   }
 });

@@ -23,7 +23,7 @@ async function attemptNotes(puppet: Puppet): Promise<unknown[]> {
 }
 
 // Proves K7: the count stands in the journal, so a crash loop buys no new attempts.
-Deno.test("kernel asks again what a repeat cannot harm, as often as its class allows over all crashes (K7)", async () => {
+Deno.test("kernel asks again what a repeat cannot harm, as often as its class allows over all crashes, and says so in its journal (K7, AR-28)", async () => {
   const cases: readonly (readonly [EffectClass, Mechanism | undefined, number, string])[] = [
     ["idempotent", undefined, 5, "interrupted"],
     ["conditional", "key", 3, "interrupted"],
@@ -36,7 +36,15 @@ Deno.test("kernel asks again what a repeat cannot harm, as often as its class al
       await puppet.stage.world.advance(limits.reaskJitterMs);
       const started = puppet.hands.map(({ performance }) => [performance.attempt, performance.key]);
       assert.deepEqual(started, [[attempt, `${puppet.root}#2.0`]]);
-      assert.deepEqual((await attemptNotes(puppet)).at(-1), { id: "2.0", attempt });
+      const operation = "local_tool_call";
+      assert.deepEqual((await attemptNotes(puppet)).at(-1), {
+        id: "2.0",
+        attempt,
+        operation,
+        idempotency: effect,
+        maxAttempts: most,
+        lastErrorCode: "interrupted",
+      });
       // The snapshot that this brings about carries the count, too.
       if (attempt % 2 === 0) await puppet.tell({ type: "puppet.nothing" });
     }

@@ -193,7 +193,7 @@ Deno.test("model_generate refuses an answer whose names or ids do not fit", asyn
 });
 
 Deno.test("model_generate fails, and may be retried, if the stream ends before the answer (AR-26)", async () => {
-  assert.equal(await endOf([{ type: "text_delta", text: "half" }]), "failed model_failed true");
+  assert.equal(await endOf([{ type: "text_delta", text: "half" }]), "failed model_unreachable true");
 });
 
 Deno.test("model_generate keeps a provider's own code and its word on retries; other errors show nothing (AR-26)", async () => {
@@ -205,11 +205,11 @@ Deno.test("model_generate keeps a provider's own code and its word on retries; o
     },
   });
   const busy = start({
-    provider: throwing(new ModelError("model_failed", "rate limit", { retryable: true })),
+    provider: throwing(new ModelError("model_rate_limited", "rate limit")),
   });
   assert.deepEqual(await busy.result, {
     status: "failed",
-    failure: { code: "model_failed", message: "rate limit", retryable: true },
+    failure: { code: "model_rate_limited", message: "rate limit", retryable: true },
   });
   const used = start({ provider: throwing(new ModelError("script_exhausted", "used up")) });
   assert.equal(endingOf(await used.result), "failed script_exhausted false");

@@ -30,7 +30,7 @@ async function errorOf(provider: ModelProvider, request: ModelRequest): Promise<
     return "none";
   } catch (error) {
     assert(error instanceof ModelError);
-    return `${error.code} ${error.retryable}`;
+    return `${error.failure.code} ${error.failure.retryable}`;
   }
 }
 
@@ -108,8 +108,8 @@ Deno.test("scripted refuses to answer a conversation that its script does not ex
 
 Deno.test("scripted plays errors of a provider, and says whether a retry helps", async () => {
   const provider = providerOf({ answers: [{ error: { message: "busy", retryable: true } }] });
-  assert.equal(await errorOf(provider, requestAfter(0)), "model_failed true");
-  assert.equal(await errorOf(provider, requestAfter(0)), "model_failed true");
+  assert.equal(await errorOf(provider, requestAfter(0)), "model_server_failed true");
+  assert.equal(await errorOf(provider, requestAfter(0)), "model_server_failed true");
   assert.equal(
     await errorOf(providerOf({ answers: [{ error: { message: "no" } }] }), requestAfter(0)),
     "model_failed false",

@@ -325,7 +325,7 @@ Deno.test("turn waits and asks again when its model fails and may fare better", 
   const waits: unknown[] = [];
   for (let attempt = 1; attempt < 5; attempt++) {
     run.now = attempt * 100_000;
-    run.fail("model.generate", { code: "model_failed" });
+    run.fail("model.generate", { code: "model_unreachable" });
     assert.deepEqual([run.state(), run.pending()], ["waiting", ["timer.set"]]);
     const { dueAtMs, jitterMs } = run.argsOf("timer.set") as PortArgs<"timer.set">;
     waits.push([dueAtMs, jitterMs]);
@@ -335,15 +335,15 @@ Deno.test("turn waits and asks again when its model fails and may fare better", 
     assert.equal(run.desk.asks.at(-1)?.request.deadlineAtMs, attempt * 100_000 + 120_001);
   }
   assert.deepEqual(waits, [[100_000, 500], [200_000, 1_000], [300_000, 2_000], [400_000, 4_000]]);
-  run.fail("model.generate", { code: "model_failed" });
-  assert.deepEqual([ended(run).outcome, ended(run).failure?.code], ["failed", "model_failed"]);
+  run.fail("model.generate", { code: "model_unreachable" });
+  assert.deepEqual([ended(run).outcome, ended(run).failure?.code], ["failed", "model_unreachable"]);
 });
 
 Deno.test("turn counts a model's failures anew in every step", () => {
   const run = startTurn();
   for (let step = 0; step < 2; step++) {
     for (let failures = 0; failures < 4; failures++) {
-      run.fail("model.generate", { code: "model_failed" });
+      run.fail("model.generate", { code: "model_unreachable" });
       run.settle("timer.set", { firedAtMs: 0 });
     }
     run.settle("model.generate", modelAnswer("", [{ name: "look" }]));

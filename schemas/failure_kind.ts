@@ -1,0 +1,152 @@
+/** The kinds of failures, and what each means: may it be tried again, may another model answer, where does it end (AR-25). */
+import { z } from "zod";
+import type { FailureCode } from "./failure.ts";
+
+/** The kinds that the runtime tells apart. */
+export const FailureKind = z.enum([
+  "rate_limit",
+  "transient_network",
+  "server_error",
+  "authentication_or_quota",
+  "context_too_long",
+  "schema_not_supported",
+  "call_invalid",
+  "server_lost",
+  "policy_refusal",
+  "user_refusal",
+  "canceled",
+  "other",
+]);
+/** A kind of failure. */
+export type FailureKind = z.infer<typeof FailureKind>;
+
+/** What a kind means. */
+export interface Remedy {
+  /** `idempotent`: only what may be repeated by its class alone, and what certainly did not happen. */
+  readonly retry: "never" | "soon" | "idempotent";
+  /** What may take its place. Everything but another model is left to the catalog and the conversation. */
+  readonly degrade:
+    | "never"
+    | "other_model"
+    | "configured_model"
+    | "shorter_context"
+    | "hide_tool"
+    | "remove_tools";
+  /** `final`: for this very call, whoever asks for it again. `to_model`: the model is told, within the turn's rounds. */
+  readonly end: "after_attempts" | "report" | "to_model" | "final";
+}
+
+/** What each kind means. Leave one out and this does not compile. */
+export const remedies = {
+  rate_limit: { retry: "soon", degrade: "other_model", end: "after_attempts" },
+  transient_network: { retry: "soon", degrade: "other_model", end: "after_attempts" },
+  server_error: { retry: "soon", degrade: "other_model", end: "after_attempts" },
+  authentication_or_quota: { retry: "never", degrade: "configured_model", end: "report" },
+  context_too_long: { retry: "never", degrade: "shorter_context", end: "report" },
+  schema_not_supported: { retry: "never", degrade: "hide_tool", end: "report" },
+  call_invalid: { retry: "never", degrade: "never", end: "to_model" },
+  server_lost: { retry: "idempotent", degrade: "remove_tools", end: "report" },
+  policy_refusal: { retry: "never", degrade: "never", end: "final" },
+  user_refusal: { retry: "never", degrade: "never", end: "final" },
+  canceled: { retry: "never", degrade: "never", end: "final" },
+  other: { retry: "never", degrade: "never", end: "report" },
+} as const satisfies { readonly [K in FailureKind]: Remedy };
+
+/** The kind of every code: derived from the code alone, so that nothing stored can disagree with it. */
+export const failureKinds = {
+  tool_unknown: "call_invalid",
+  arguments_invalid: "call_invalid",
+  arguments_secret: "call_invalid",
+  catalog_mismatch: "policy_refusal",
+  capability_missing: "policy_refusal",
+  policy_denied: "policy_refusal",
+  approval_denied: "user_refusal",
+  approval_expired: "user_refusal",
+  approval_withdrawn: "canceled",
+  approval_unavailable: "user_refusal",
+  refused_before: "user_refusal",
+  tool_failed: "other",
+  tool_execution_failed: "other",
+  tool_rate_limited: "rate_limit",
+  tool_unreachable: "transient_network",
+  tool_server_failed: "server_error",
+  tool_timed_out: "transient_network",
+  tool_canceled: "canceled",
+  tool_outcome_unknown: "other",
+  outcome_abandoned: "other",
+  too_large: "other",
+  redaction_failed: "other",
+  result_not_found: "other",
+  poisoned: "other",
+  interrupted: "other",
+  path_outside_root: "other",
+  path_invalid: "other",
+  path_not_found: "other",
+  path_not_file: "other",
+  path_not_folder: "other",
+  path_unreadable: "other",
+  file_too_large: "other",
+  file_not_text: "other",
+  pattern_invalid: "other",
+  script_exhausted: "other",
+  script_mismatch: "other",
+  model_failed: "other",
+  model_unknown: "other",
+  model_timed_out: "transient_network",
+  model_answer_invalid: "other",
+  model_rate_limited: "rate_limit",
+  model_unreachable: "transient_network",
+  model_server_failed: "server_error",
+  model_login_failed: "authentication_or_quota",
+  model_quota_exceeded: "authentication_or_quota",
+  model_context_exceeded: "context_too_long",
+  model_schema_unsupported: "schema_not_supported",
+  model_refused: "policy_refusal",
+  provider_round_limit_exceeded: "other",
+  turn_canceled: "canceled",
+  prompt_queue_full: "rate_limit",
+  catalog_unavailable: "other",
+  tool_name_collision: "other",
+  tool_name_invalid: "other",
+  catalog_too_large: "other",
+  relay_target_unknown: "other",
+  mcp_connect_denied: "policy_refusal",
+  mcp_connect_failed: "server_lost",
+  mcp_connect_timed_out: "server_lost",
+  mcp_connection_closed: "server_lost",
+  mcp_connection_lost: "server_lost",
+  mcp_disabled: "policy_refusal",
+  mcp_list_invalid: "other",
+  mcp_message_too_large: "other",
+  mcp_protocol_error: "other",
+  mcp_server_removed: "other",
+  mcp_transport_unsupported: "other",
+  mcp_unavailable: "server_lost",
+  mcp_variable_missing: "other",
+  mcp_working_folder_refused: "policy_refusal",
+  clean_start_refused: "other",
+  restart_intensity_exceeded: "other",
+  root_quarantined: "other",
+  mailbox_full: "rate_limit",
+  crank_failed: "other",
+  crank_limit_exceeded: "other",
+} as const satisfies { readonly [C in FailureCode]: FailureKind };
+
+type KindWhere<R extends Remedy["retry"]> = {
+  [K in FailureKind]: (typeof remedies)[K]["retry"] extends R ? K : never;
+}[FailureKind];
+
+/** The codes of the kinds that a retry may help: no other failure can be made retryable. */
+export type RetryableCode = {
+  [C in FailureCode]: (typeof failureKinds)[C] extends KindWhere<"soon" | "idempotent"> ? C : never;
+}[FailureCode];
+
+/** The kind of a failure. */
+export function kindOf({ code }: { readonly code: FailureCode }): FailureKind {
+  return failureKinds[code];
+}
+
+/** What a failure means. */
+export function remedyOf(failed: { readonly code: FailureCode }): Remedy {
+  return remedies[kindOf(failed)];
+}
