@@ -42,6 +42,18 @@ function noteText(type: string, body: unknown): string | undefined {
       return judgedText(body);
     case "tools.bound":
       return boundText(body);
+    case "attempt":
+      return `${peekText(body, "id")} ${retryText(body)}`;
+    case "invocation.retried":
+      return `${peekText(body, "ordinal")} ${retryText(body)}`;
+    case "model.retried":
+      return `${peekText(body, "model")} turn ${peekText(body, "turn")} step ${peekText(body, "step")} ${
+        retryText(body)
+      }`;
+    case "model.changed":
+      return `from ${peekText(body, "from")} to ${peekText(body, "to")} after ${
+        peekText(body, "lastErrorCode")
+      }`;
     default:
       return undefined;
   }
@@ -60,6 +72,18 @@ function boundText(body: unknown): string {
     ...(call === "" ? [] : [`for the call of ${call}`]),
     ...others,
   ].join(", ");
+}
+
+/** Which attempt of how many, at what, and after which failure (AR-28). Notes of earlier releases have only a number. */
+function retryText(body: unknown): string {
+  const most = peekText(body, "maxAttempts");
+  const attempt = `attempt ${peekText(body, "attempt")}`;
+  if (most === "") return attempt;
+  const by = peekText(body, "by");
+  const what = `${peekText(body, "operation")} ${peekText(body, "idempotency")}`;
+  return `${attempt} of ${most}, ${what}, after ${peekText(body, "lastErrorCode")}${
+    by === "" ? "" : `, by the ${by}`
+  }`;
 }
 
 function inputText(type: string, body: unknown): string | undefined {

@@ -22,6 +22,7 @@ import { cleanFailure, cleanText } from "./clean.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 import { settleEnvelope } from "./settle.ts";
+import { brokenOff, classified, reportFault } from "./tool_fault.ts";
 
 /** Longest notice of a running tool, in characters. */
 const noticeCharactersMax = 500;
@@ -244,7 +245,7 @@ function serversIn(catalog: ResolvedCatalog): readonly McpClient[] {
 function beforeStart(ended: Ended<unknown>, entry: CatalogEntry): PerformerResult {
   if (ended.type === "late") return { status: "timed_out", failure: timedOut(entry) };
   if (ended.type === "canceled") return canceledBefore();
-  return failed(failure("tool_failed", `Cannot start the tool "${entry.canonicalName}"`));
+  return failed(brokenOff(entry, ended, "could not be started"));
 }
 
 /** What an attempt that was started and brought no result means: the class rule (R3, R5, R8). */
@@ -258,14 +259,14 @@ function afterStart(ended: Ended<unknown>, entry: CatalogEntry, effect: EffectCl
       canceled: "was canceled",
     };
     const message = `The call of "${name}" ${how[ended.type]} after it was started: its outcome is unknown`;
-    return { status: "unknown", failure: failure("tool_outcome_unknown", message) };
+    return { status: "unknown", failure: classified(failure("tool_outcome_unknown", message), ended) };
   }
   if (ended.type === "late") return { status: "timed_out", failure: timedOut(entry) };
   if (ended.type === "canceled") {
     return { status: "canceled", failure: failure("tool_canceled", `The call of "${name}" was canceled`) };
   }
   // A fault of the tool, not of the moment: refusals come as envelopes, so trying again would break off again.
-  return failed(failure("tool_failed", `The tool "${name}" broke off without a result`));
+  return failed(brokenOff(entry, ended, "broke off without a result"));
 }
 
 function failed(problem: Failure): PerformerResult {
@@ -284,10 +285,4 @@ function timedOut(entry: CatalogEntry): Failure {
     "tool_timed_out",
     `The call of "${entry.canonicalName}" had no result by its deadline`,
   );
-}
-
-/** A tool that throws is broken. The error's text stays out of results: it may hold a secret or an absolute path. */
-function reportFault(seams: Seams, entry: CatalogEntry, error: unknown): void {
-  const kind = error instanceof Error ? error.name : typeof error;
-  seams.log({ level: "error", event: "tool.threw", detail: { tool: entry.canonicalName, kind } });
 }

@@ -2,6 +2,7 @@
 import type { Entry } from "../../schemas/entry.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { InvocationOutcome } from "../../schemas/invocation.ts";
+import { RetryContext } from "../../schemas/retry.ts";
 import { isCall } from "../journal/named_blobs.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
 
@@ -19,11 +20,15 @@ export interface InvocationRow {
   readonly key: string;
   /** The how manieth call of its tool in its turn (CM-58). */
   number: number;
+  /** How a repeat is made harmless, where the class is `conditional` (AR-30). */
+  mechanism: string;
   /** Intents of its effect, by their position in the stream, in order; recoveries of one count as attempts too. */
   readonly intents: string[];
   attempts: number;
   /** The final outcome, or `running`, or `waiting` for a person. */
   outcome: InvocationOutcome | "running" | "waiting";
+  /** Its attempts after the first: which of how many, and why (AR-28). */
+  readonly retries: RetryContext[];
   /** What was decided about it, and by whom, in order. */
   readonly decisions: string[];
   /** Why it did not succeed. */
@@ -96,6 +101,7 @@ export class InvocationFold {
     else if (kind === "note" && type === "tools.bound") this.#begin(entry);
     else if (kind === "note" && type === "turn.planned") this.#forgetRepeats(entry);
     else if (kind === "note" && type === "invocation.judged") this.#judge(entry);
+    else if (kind === "note" && type === "invocation.retried") this.#retry(entry);
     else if (kind === "reply") this.#endTurn(entry);
   }
 
@@ -119,6 +125,7 @@ export class InvocationFold {
     if (row === undefined) return;
     row.tool = peekText(body, "args", "entry", "name");
     row.effect = peekText(body, "effect");
+    row.mechanism = peekText(body, "mechanism");
     row.intents.push(id);
     row.attempts += 1;
     row.outcome = "running";
@@ -159,10 +166,12 @@ export class InvocationFold {
       turn: this.#turn,
       ordinal,
       effect: "",
+      mechanism: "",
       number: 1,
       intents: [],
       attempts: 0,
       outcome: "running",
+      retries: [],
       decisions: [],
       why: "",
       response: {},
@@ -214,7 +223,15 @@ export class InvocationFold {
   /** A recovery asked an effect again: another attempt of the same intent. */
   #repeat({ body }: Entry): void {
     const row = this.#effects.get(peekText(body, "id"));
-    if (row !== undefined) row.attempts += 1;
+    if (row === undefined) return;
+    row.attempts += 1;
+    keepRetry(row, body);
+  }
+
+  /** The machine asks for its effect once more: a new intent follows. */
+  #retry({ body }: Entry): void {
+    const row = this.#rows.get(`turn/${this.#turn}/${peekText(body, "ordinal")}`);
+    if (row !== undefined) keepRetry(row, body);
   }
 
   /** A call that never reached its tool: the model is told why, and so is the reader. */
@@ -253,6 +270,15 @@ export class InvocationFold {
       row.settledAt ??= at;
     }
   }
+}
+
+/** Notes of earlier releases say less, and are left out. */
+function keepRetry(row: InvocationRow, body: unknown): void {
+  const [operation, idempotency] = [peekText(body, "operation"), peekText(body, "idempotency")];
+  const [attempt, maxAttempts] = [peek(body, "attempt"), peek(body, "maxAttempts")];
+  const lastErrorCode = peekText(body, "lastErrorCode");
+  const read = RetryContext.safeParse({ operation, idempotency, attempt, maxAttempts, lastErrorCode });
+  if (read.success) row.retries.push(read.data);
 }
 
 function outcomeOf(status: string): InvocationOutcome {

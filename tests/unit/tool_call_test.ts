@@ -237,7 +237,7 @@ Deno.test("tool_call ends a broken call as failed only if a repeat harms nobody,
     () => Promise.resolve(undefined as never),
   ];
   for (const handler of handlers) {
-    assert.equal(await endOf({ handler }), "failed tool_failed");
+    assert.equal(await endOf({ handler }), "failed tool_execution_failed");
     for (const effect of ["conditional", "non_idempotent"] as const) {
       const { result, world } = start({ handler, effect });
       assert.equal(endingOf(await result), "unknown tool_outcome_unknown");
