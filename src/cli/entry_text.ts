@@ -42,6 +42,10 @@ function noteText(type: string, body: unknown): string | undefined {
       return judgedText(body);
     case "tools.bound":
       return boundText(body);
+    case "late_outcome":
+      return `${peekText(body, "id")} came late, and changes nothing: ${
+        peekText(body, "value", "operator") || peekText(body, "status")
+      }`;
     case "attempt":
       return `${peekText(body, "id")} ${retryText(body)}`;
     case "invocation.retried":

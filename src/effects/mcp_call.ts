@@ -77,7 +77,7 @@ function unavailable(why: string): Failure {
 
 async function callTool(
   client: McpClient,
-  { entry, arguments: input, use, begin }: Routed,
+  { entry, arguments: input, use, begin, late }: Routed,
 ): Promise<Attempt> {
   const takeBack = begin();
   const answered = await client.call({
@@ -87,6 +87,7 @@ async function callTool(
     signal: use.signal,
     idleMs: limits.mcpCallIdleMs,
     onProgress: use.notifications.push,
+    onStray: (result) => late({ kind: "returned", envelope: readResult(result) }),
   });
   switch (answered.status) {
     case "returned":

@@ -21,6 +21,8 @@ export interface Performance<K extends PortKind = PortKind> {
   /** Aborts when the machine cancels or the runtime stops. */
   readonly signal: AbortSignal;
   readonly report: (progress: Progress) => void;
+  /** Takes what comes after the result: it is kept as evidence and changes nothing (K12). */
+  readonly late?: (result: PerformerResult) => void;
 }
 
 /** How an attempt ended. `failed` and `timed_out` only if certainly nothing was applied; otherwise `unknown` (R3). */

@@ -66,6 +66,8 @@ export interface Routed {
    * takes it back, once it is certain that nothing was.
    */
   readonly begin: () => () => void;
+  /** Takes what comes after the attempt was given up, or once more: evidence, and nothing else (K12). */
+  readonly late: (attempt: Attempt) => void;
 }
 
 /** How an attempt came back. `lost` means that it may have been applied (R3). */
@@ -96,20 +98,26 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
     if (call.signal.aborted) return canceledBefore();
     if (clock.now() >= deadlineAtMs) return { status: "timed_out", failure: timedOut(entry) };
     const input = deepFreeze(call.request.args.arguments);
+    const settling = { entry, effect: call.request.effect, options };
+    const late = (attempt: Attempt) => {
+      if (attempt.kind === "returned") void settleAttempt(attempt, settling).then(call.late);
+    };
     let hasBegun = false;
+    let work: Promise<Attempt> | undefined;
     const ended = await runUntil({ clock, deadlineAtMs, signal: call.signal }, (signal) => {
       const use = useOf({ call, options, handlers, catalog, signal, deadlineAtMs });
       const begin = () => {
         hasBegun = true;
         return () => void (hasBegun = false);
       };
-      return adapters[entry.adapter]({ root: call.root, entry, arguments: input, use, begin });
+      return work = adapters[entry.adapter]({ root: call.root, entry, arguments: input, use, begin, late });
     });
     if (ended.type === "threw") reportFault(options.seams, entry, ended.error);
     if (ended.type !== "done") {
+      work?.then(late, () => {}); // What fails unheard says no more than is known.
       return hasBegun ? afterStart(ended, entry, call.request.effect) : beforeStart(ended, entry);
     }
-    return await settleAttempt(ended.value, { entry, effect: call.request.effect, options });
+    return await settleAttempt(ended.value, settling);
   };
 }
 

@@ -30,6 +30,8 @@ export function start(kernel: Kernel, what: Start): void {
     effect: record.request.effect,
     abort: new AbortController(),
     started: true,
+    late: [],
+    isOver: false,
   };
   kernel.running.set(key, running);
   perform(kernel, what, running, early ? `${key}@${kernel.journal.epoch}` : key);
@@ -45,6 +47,7 @@ function perform(kernel: Kernel, what: Start, running: Running, key: string): vo
     request: record.request,
     signal: running.abort.signal,
     report: (progress) => tell(kernel, { type: "progress", root, id: record.id, progress }),
+    late: (result) => takeLate(kernel, what, running, result),
   };
   const performer = kernel.performers[record.request.port] as unknown as Performer<PortKind>;
   const settle = (result: PerformerResult) => finish(kernel, what, running, result);
@@ -70,13 +73,17 @@ function finish(kernel: Kernel, what: Start, running: Running, result: Performer
   // After a cancel's grace the entry is gone: the late result goes on as evidence (K12).
   if (kernel.running.get(key) === running) kernel.running.delete(key);
   if (kernel.stopped !== undefined) return;
-  const known = withDoubt(what.record.request.effect, running.attempt, result);
-  deliver(kernel, what.root, {
-    kind: "outcome",
-    id: what.record.id,
-    attempt: running.attempt,
-    result: known,
-  });
+  const { id, request } = what.record;
+  const { attempt, late } = running;
+  end(kernel, what.root, { id, attempt, result: withDoubt(request.effect, attempt, result) });
+  running.isOver = true;
+  for (const one of late.splice(0)) end(kernel, what.root, { id, attempt, result: one });
+}
+
+/** What comes after a result is delivered after it, and so is evidence (K12). */
+function takeLate(kernel: Kernel, { root, record }: Start, running: Running, result: PerformerResult): void {
+  if (!running.isOver) return void running.late.push(result);
+  if (kernel.stopped === undefined) end(kernel, root, { id: record.id, attempt: running.attempt, result });
 }
 
 /**
@@ -162,7 +169,14 @@ export function restart(kernel: Kernel, what: Start): void {
   if (kernel.stopped !== undefined || what.record.withdrawn || kernel.running.has(key)) return;
   if (waitsForPeople(what.record.request.port)) return start(kernel, what);
   const { effect } = what.record.request;
-  const running: Running = { attempt: what.attempt, effect, abort: new AbortController(), started: false };
+  const running: Running = {
+    attempt: what.attempt,
+    effect,
+    abort: new AbortController(),
+    started: false,
+    late: [],
+    isOver: false,
+  };
   kernel.running.set(key, running);
   const begin = () => {
     if (kernel.running.get(key) !== running) return admitNext(kernel);

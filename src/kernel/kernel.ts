@@ -4,7 +4,7 @@ import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import type { EffectClass } from "../../schemas/tool.ts";
-import type { Performers, Progress } from "../effects/performer.ts";
+import type { PerformerResult, Performers, Progress } from "../effects/performer.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { StoreError } from "../journal/store.ts";
 import type { Seams } from "../seams.ts";
@@ -19,6 +19,10 @@ export interface Running {
   readonly abort: AbortController;
   /** False while it waits for a place among the re-asks (K19). */
   started: boolean;
+  /** What came before its outcome was delivered, and is no outcome. */
+  readonly late: PerformerResult[];
+  /** True once its outcome was delivered. */
+  isOver: boolean;
 }
 
 /** What watchers hear. `entries` only once they are durable; `progress` is provisional (K12). */

@@ -23,6 +23,8 @@ export interface McpCall {
   /** How long the server may be silent; progress makes it begin anew. Milliseconds. */
   readonly idleMs: number;
   readonly onProgress: (message: string) => void;
+  /** Hears of a result that comes after the end of the call, once at most: the second of two, or one that is late. */
+  readonly onStray?: (result: unknown) => void;
 }
 
 /** How a call ended. */
@@ -87,6 +89,10 @@ class RunningCall {
     });
     // The SDK hands a request over before it returns.
     this.#request = transport.lastRequest;
+    const { onStray } = this.#call;
+    if (onStray !== undefined) {
+      transport.hearStray(this.#request, (message) => "result" in message && onStray(message.result));
+    }
     return answer.then((result) => ({ result }), (error: unknown) => ({ error }));
   }
 

@@ -13,6 +13,9 @@ const settleMs = 200;
 /** Answers of ours to a server that asks and does not read; what comes beyond is not answered. */
 const repliesWaitingMax = 100;
 
+/** Requests of which a second or a late answer is still heard; the oldest are forgotten. */
+const straysHeardMax = 32;
+
 /** A request that nobody has answered yet. */
 interface Asked {
   /** False as long as certainly nothing of it was written. */
@@ -56,6 +59,8 @@ export class ChildTransport implements Transport {
   readonly #clock: Clock;
   readonly #onNoise: () => void;
   readonly #asked = new Map<number, Asked>();
+  /** Who hears of an answer that comes once more, or too late: each once. */
+  readonly #strays = new Map<number, (message: JSONRPCMessage) => void>();
   readonly #lines = new LineSplitter(limits.mcpMessageBytesMax);
   #lose: (reason: Failure) => void = () => {};
   #loss: Failure | undefined;
@@ -106,6 +111,13 @@ export class ChildTransport implements Transport {
   redirect(request: number, hear: (message: JSONRPCMessage) => void): void {
     const asked = this.#asked.get(request);
     if (asked !== undefined) asked.late = hear;
+  }
+
+  /** Lets somebody hear of one answer that comes after the one that counts, or after the request was given up. */
+  hearStray(request: number, hear: (message: JSONRPCMessage) => void): void {
+    this.#strays.set(request, hear);
+    if (this.#strays.size <= straysHeardMax) return;
+    for (const oldest of this.#strays.keys()) return void this.#strays.delete(oldest);
   }
 
   start(): Promise<void> {
@@ -222,7 +234,7 @@ export class ChildTransport implements Transport {
     if (answers !== undefined) {
       const asked = this.#asked.get(answers);
       // Too late, twice, or to nothing that was asked.
-      if (asked === undefined) return;
+      if (asked === undefined) return this.#hearStray(answers, message);
       this.#asked.delete(answers);
       if (asked.late !== undefined) return void asked.late(message);
     }
@@ -231,6 +243,12 @@ export class ChildTransport implements Transport {
     } catch {
       this.#noteNoise();
     }
+  }
+
+  #hearStray(request: number, message: JSONRPCMessage): void {
+    const hear = this.#strays.get(request);
+    this.#strays.delete(request);
+    hear?.(message);
   }
 
   #noteNoise(): void {

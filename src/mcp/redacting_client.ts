@@ -15,6 +15,7 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
         await client.call({
           ...request,
           onProgress: (message) => request.onProgress(withoutSecrets(message, secrets)),
+          onStray: (result) => request.onStray?.(clean(result)),
         }),
         secrets,
       ),

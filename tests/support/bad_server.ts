@@ -22,6 +22,7 @@
  *   too-big                `echo` answers with 17 MiB
  *   stderr-flood           5 MB on standard error before it reads anything
  *   dies-in-call           exits with code 7 when a tool is called, after the ledger was written
+ *   answers-twice          answers every call, and once more with other words in the same breath
  *   says-and-dies          answers the call, and exits in the same breath
  *   hangs-in-call          never answers a call
  *   answers-cancel         answers a call once it is told that the call is canceled
@@ -220,6 +221,7 @@ function callTool(call: Message): void {
   }
   if (call.params?.name === "slow") void answerSlowly(call);
   else answerCall(call);
+  if (mode === "answers-twice") answer(call.id, text("and once more"));
 }
 
 const asked: string[] = [];

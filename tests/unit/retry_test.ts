@@ -1,9 +1,12 @@
 /** How failed attempts are followed by others: as soon, as often and as visibly as their kind allows (AR-26..AR-29). */
 import assert from "node:assert/strict";
+import { entryOf } from "../../actors/library.ts";
+import type { PortRequestOf } from "../../schemas/effect.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import type { FailureCode } from "../../schemas/failure.ts";
 import { InvocationRetried, ModelRetried } from "../../schemas/retry.ts";
 import { entryText } from "../../src/cli/entry_text.ts";
+import { InvocationFold } from "../../src/cli/invocation_fold.ts";
 import { type Call, effectOf, failedCall, startCall } from "../support/calls.ts";
 import { openStage, settled, type Stage } from "../support/stage.ts";
 
@@ -153,4 +156,35 @@ Deno.test("call that a person lets run again says so on record (AR-28)", () => {
   const [retry, ...more] = retriesOf(call);
   assert.deepEqual([retry?.attempt, retry?.maxAttempts, retry?.by, more], [2, 1, "operator", []]);
   assert.equal(retry?.lastErrorCode, "tool_outcome_unknown");
+});
+
+Deno.test("replayability stands in a tool's definition, in each of its intents, and in what is told of its calls (AR-30)", async () => {
+  const classes = [
+    ["look", "idempotent", undefined],
+    ["charge", "conditional", "key"],
+    ["send", "non_idempotent", undefined],
+  ] as const;
+  const tools = classes.map(([name, effect, mechanism]) => ({
+    name,
+    effect,
+    ...(mechanism === undefined ? {} : { mechanism }),
+  }));
+  const calls = tools.map(({ name }) => ({ tool: name }));
+  const stage = await openStage({ answers: [{ calls }, { text: "Done." }], tools });
+  const { entries } = await play(stage);
+  const intents = asksOf(entries, "tool.call").map(({ body }) =>
+    body as unknown as PortRequestOf<"tool.call">
+  );
+  assert.deepEqual(
+    intents.map(({ args, effect, mechanism }) => [args.entry.name, effect, mechanism]),
+    classes,
+  );
+  const definitions = intents.map(({ args }) => entryOf(args.entry)?.definition);
+  assert.deepEqual(definitions.map((one) => [one?.name, one?.effectClass, one?.mechanism]), classes);
+  const fold = new InvocationFold();
+  for (const entry of entries) fold.take(entry);
+  assert.deepEqual(
+    fold.rows.map(({ tool, effect, mechanism }) => [tool, effect, mechanism]),
+    classes.map(([name, effect, mechanism = ""]) => [name, effect, mechanism]),
+  );
 });
