@@ -53,6 +53,7 @@ export interface CallSketch {
   readonly capabilities?: readonly string[];
   readonly mode?: PermissionMode;
   readonly grants?: readonly string[];
+  readonly wasRefused?: boolean;
 }
 
 /** One invocation under test, with the id `call/0.0`. */
@@ -97,7 +98,8 @@ export const listeningMachine = setup({
 
 /** The input of an invocation for a sketch: its catalog is sealed, its request names the entry. */
 export function callInput(sketch: CallSketch) {
-  const { tool, entry, request, capabilities = [], mode = "default", grants = [] } = sketch;
+  const { tool, entry, request, capabilities = [], mode = "default", grants = [], wasRefused = false } =
+    sketch;
   const definition = toolOf("look", tool);
   const catalog = sealCatalog([definition], entry);
   const full = {
@@ -109,7 +111,7 @@ export function callInput(sketch: CallSketch) {
     origin: "model",
     ...request,
   };
-  return { request: full as InvocationRequest, capabilities, mode, grants, at: 1_000 };
+  return { request: full as InvocationRequest, capabilities, mode, grants, wasRefused, at: 1_000 };
 }
 
 /** Starts one invocation as a turn would. */
