@@ -20,6 +20,7 @@ import type { StagePlan } from "./batch.ts";
 import { type InvocationEnding, invocationMachine, type InvocationReport } from "./invocation.ts";
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
+import * as model from "./turn_model.ts";
 import * as rules from "./turn_rules.ts";
 
 /** What a session gives to a turn. */
@@ -112,8 +113,8 @@ export const turnMachine = setup({
     isGivenDone: ({ context }) => context.given !== undefined && context.live.length === 0,
     hasNoCalls: ({ event }) => rules.answerOf(doneOf(event)).calls.length === 0,
     isLastRound: ({ context }) => context.step + 1 >= context.roundsMax,
-    mayRetry: ({ context, event }) => rules.mayRetryModel(context, failedOf(event).failure),
-    mayChange: ({ context, event }) => rules.mayChangeModel(context, failedOf(event).failure),
+    mayRetry: ({ context, event }) => model.mayRetryModel(context, failedOf(event).failure),
+    mayChange: ({ context, event }) => model.mayChangeModel(context, failedOf(event).failure),
     isStageDone: ({ context }) => context.live.length === 0,
     isCanceledStage: ({ context }) => context.live.length === 0 && context.cancelAsked,
     hasNextStage: ({ context }) => context.live.length === 0 && rules.hasNextStage(context),
@@ -127,11 +128,11 @@ export const turnMachine = setup({
     refuseRound: assign({ failure: ({ context }) => rules.roundLimit(context.roundsMax) }),
     noteModelFailure: assign(({ event }) => ({ at: failedOf(event).at, failure: failedOf(event).failure })),
     nextAttempt: enqueueActions(({ context, enqueue, event }) => {
-      enqueue({ type: "post", params: rules.retryNote(context) });
+      enqueue({ type: "post", params: model.retryNote(context) });
       enqueue.assign({ attempt: context.attempt + 1, at: doneOf(event).at, failure: null });
     }),
     changeModel: enqueueActions(({ context, enqueue }) => {
-      enqueue({ type: "post", params: rules.changeNote(context) });
+      enqueue({ type: "post", params: model.changeNote(context) });
       enqueue.assign({ fallback: context.fallback + 1, attempt: 1, failure: null });
     }),
     noteTime: assign(({ context, event }) => ({ at: "at" in event ? event.at : context.at })),
@@ -214,7 +215,7 @@ export const turnMachine = setup({
       invoke: {
         id: "model",
         src: "port",
-        input: ({ context }) => rules.generate(context),
+        input: ({ context }) => model.generate(context),
         onDone: [
           { guard: "hasNoCalls", target: "completed", actions: ["noteAnswer", "noteText"] },
           { guard: "isLastRound", target: "failed", actions: ["noteAnswer", "refuseRound"] },
@@ -233,7 +234,7 @@ export const turnMachine = setup({
       invoke: {
         id: "timer",
         src: "port",
-        input: ({ context }) => rules.backOff(context),
+        input: ({ context }) => model.backOff(context),
         onDone: { target: "generating", actions: "nextAttempt" },
         onError: { target: "failed" },
       },

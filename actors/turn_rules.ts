@@ -1,95 +1,20 @@
 /** The pure rules that the turn machine consults: plans, requests, what the model is told, how a turn ended. */
 import type { CatalogEntry } from "../schemas/catalog.ts";
-import type { PortDone, PortRequestOf } from "../schemas/effect.ts";
+import type { PortDone } from "../schemas/effect.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
-import { kindOf, remedyOf } from "../schemas/failure_kind.ts";
 import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
 import { canonicalJson, type Json, type JsonObject } from "../schemas/json.ts";
-import { limits } from "../schemas/limits.ts";
 import { type Outgoing, TurnOutcome } from "../schemas/message.ts";
 import type { HistoryItem, ModelAnswer, ModelCall } from "../schemas/model.ts";
-import type { ModelChanged, ModelRetried } from "../schemas/retry.ts";
 import { planStages, type StagePlan } from "./batch.ts";
 import type { InvocationEvent, InvocationInput } from "./invocation.ts";
 import { catalogOf, entryNamed, entryOf, refOf } from "./library.ts";
 import { refusalKey } from "./policy/refusal.ts";
-import { attemptsMax, mayHelp, waitAfter } from "./retry.ts";
 import type { TurnContext, TurnEvent, TurnResult } from "./turn.ts";
 
 /** The answer inside a `model.generate` outcome; its performer parsed it. */
 export function answerOf(done: PortDone): ModelAnswer {
   return done.value as unknown as ModelAnswer;
-}
-
-/** What the model is asked in this step: only what is new, the rest is in the journal. */
-export function generate(context: TurnContext): PortRequestOf<"model.generate"> {
-  return {
-    port: "model.generate",
-    effect: "idempotent",
-    args: {
-      model: modelOf(context),
-      turn: context.turn,
-      step: context.step,
-      catalog: context.catalog,
-      append: [...context.append],
-      toolChoice: "auto",
-      maxOutputTokens: context.maxOutputTokens,
-      ...(context.attempt === 1 ? {} : { attempt: context.attempt }),
-    },
-    deadlineAtMs: context.at + limits.modelCallDurationMs,
-  };
-}
-
-/** The model that is asked now: the agent's own, or the fallback that the turn has come to. */
-function modelOf({ model, fallbacks, fallback }: TurnContext): string {
-  return fallback === 0 ? model : fallbacks?.[fallback - 1] ?? model;
-}
-
-/** The wait before the model is asked again. */
-export function backOff(context: TurnContext): PortRequestOf<"timer.set"> {
-  const { at, attempt, failure: why, turn, step } = context;
-  const label = `turn ${turn} step ${step} model`;
-  return { port: "timer.set", effect: "idempotent", args: waitAfter({ at, attempt, why, label }) };
-}
-
-/** True if the same model may be asked again: it changes nothing outside, so only the failure decides (AR-26, AR-29). */
-export function mayRetryModel({ attempt }: TurnContext, why: Failure): boolean {
-  return attempt < attemptsMax("idempotent") && mayHelp(why, "idempotent");
-}
-
-/** True if another model may answer instead: one is left, and this one was not to be had. A refusal is no such thing (AR-24). */
-export function mayChangeModel({ fallbacks = [], fallback }: TurnContext, why: Failure): boolean {
-  const { degrade } = remedyOf(why);
-  return fallback < fallbacks.length && (degrade === "other_model" || degrade === "configured_model");
-}
-
-/** The record of another attempt at the same model (AR-28). */
-export function retryNote(context: TurnContext): Outgoing {
-  const body: ModelRetried = {
-    operation: "model_generate",
-    idempotency: "idempotent",
-    attempt: context.attempt + 1,
-    maxAttempts: attemptsMax("idempotent"),
-    lastErrorCode: context.failure?.code ?? "model_failed",
-    turn: context.turn,
-    step: context.step,
-    model: modelOf(context),
-  };
-  return { kind: "note", type: "model.retried", body };
-}
-
-/** The record of a change of models. */
-export function changeNote(context: TurnContext): Outgoing {
-  const why = context.failure ?? failure("model_failed", "");
-  const body: ModelChanged = {
-    turn: context.turn,
-    step: context.step,
-    from: modelOf(context),
-    to: modelOf({ ...context, fallback: context.fallback + 1 }),
-    lastErrorCode: why.code,
-    kind: kindOf(why),
-  };
-  return { kind: "note", type: "model.changed", body };
 }
 
 /** The ordinal of call `index` of this step: `call/<step>.<index>` (K6). */
