@@ -1,6 +1,7 @@
 /** `deno task bench`: speed and sizes of governed turns, beside the same job done by others. */
 import { allocationFlags } from "./allocation.ts";
 import { Child } from "./child.ts";
+import { type GovernedFigures, governedTable, partsTable } from "./governed_report.ts";
 import { mcpCases } from "./mcp_case.ts";
 import { mcpCountsTable, mcpTable } from "./mcp_report.ts";
 import { type McpRunner, runMcpRounds } from "./mcp_rounds.ts";
@@ -21,6 +22,12 @@ const peerConfig = new URL("./peers/deno.json", import.meta.url);
 
 const tenTogether: TurnCase = { calls: 10, shape: "together", effect: "idempotent" };
 const oneCall: TurnCase = { calls: 1, shape: "together", effect: "idempotent" };
+
+/** As many calls as one answer of a model may hold. */
+const governedCases: readonly TurnCase[] = [
+  { calls: 64, shape: "together", effect: "idempotent" },
+  { calls: 64, shape: "together", effect: "non_idempotent" },
+];
 
 /** All figures, as they are written to the file of `--json`. */
 type Figures = { [section: string]: unknown };
@@ -69,6 +76,21 @@ async function measureTurns(options: Options, figures: Figures): Promise<void> {
     say(report.countsTable(found.cases));
     say(report.turnsTable(found.cases));
     say(report.costTable(found));
+  });
+}
+
+async function measureGoverned({ isQuick, rounds }: Options, figures: Figures): Promise<void> {
+  const child = await startOurs("in memory", "memory");
+  await withChildren([child], async () => {
+    const found: GovernedFigures[] = [];
+    for (const asked of governedCases) {
+      progress(`governed calls: ${asked.effect}`);
+      const request = { asked, rounds: rounds ?? (isQuick ? 20 : 150), warmUps: isQuick ? 20 : 60 };
+      found.push({ asked, ...await child.ask({ do: "governed", ...request }) });
+    }
+    figures["governed"] = found;
+    say(governedTable(found));
+    for (const one of found) say(partsTable(one));
   });
 }
 
@@ -198,6 +220,7 @@ async function main(args: readonly string[]): Promise<number> {
   const figures: Figures = { conditions, loadBefore: Deno.loadavg() };
   say(`deno ${deno}, ${conditions.cores} cores, load ${loadText()}, seed ${options.seed}`);
   if (options.only.includes("turns")) await measureTurns(options, figures);
+  if (options.only.includes("governed")) await measureGoverned(options, figures);
   if (options.only.includes("mcp")) await measureMcp(options, figures);
   if (options.only.includes("allocation")) await measureAllocations(options, figures);
   await measureAlone(options, figures);

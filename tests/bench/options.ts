@@ -1,7 +1,16 @@
 /** The command line of the bench. */
 
 /** What can be left out. */
-export const sections = ["turns", "mcp", "allocation", "session", "replay", "split", "redact"] as const;
+export const sections = [
+  "turns",
+  "governed",
+  "mcp",
+  "allocation",
+  "session",
+  "replay",
+  "split",
+  "redact",
+] as const;
 /** A part of the bench. */
 export type Section = (typeof sections)[number];
 
@@ -34,6 +43,7 @@ Usage: deno task bench [options]
 Examples:
   deno task bench --quick
   deno task bench --only replay,split
+  deno task bench --only governed
   deno task bench --only mcp
   deno task bench --only redact
   deno task bench --json bench.json

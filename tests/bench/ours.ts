@@ -7,6 +7,7 @@ import { replay, type ReplayReport } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { measureAllocation } from "./allocation.ts";
 import { measureFloor } from "./floor.ts";
+import { measureGoverned } from "./governed.ts";
 import type * as protocol from "./protocol.ts";
 import { serve } from "./serve.ts";
 import { measureSplit } from "./split.ts";
@@ -126,6 +127,7 @@ await serve({
   session: runSession,
   replay: runReplay,
   split: (request) => measureSplit(request, `${folder}/split.db`),
+  governed: (request) => measureGoverned(subject, request),
   floor: (request) => measureFloor(request, folder),
 });
 await subject.stop();

@@ -109,6 +109,35 @@ export interface SplitAnswer {
   readonly digests: { readonly perTurn: number; readonly medianMicroseconds: number };
 }
 
+/** What governance costs a call, over `rounds` of a turn with all calls, a turn with one, and the handler alone. */
+export interface GovernedRequest {
+  readonly do: "governed";
+  readonly asked: TurnCase;
+  readonly rounds: number;
+  readonly warmUps: number;
+}
+
+/** One round, in milliseconds a call. */
+export interface GovernedPair {
+  readonly governedMs: number;
+  /** Processor time of the governed call: hardly depends on what else the machine does. */
+  readonly governedCpuMs: number;
+  readonly directMs: number;
+}
+
+/** One kind of entry: how many a turn has of it, and their bytes. */
+export interface PartBytes {
+  readonly part: string;
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/** What was measured of one case. */
+export interface GovernedAnswer {
+  readonly pairs: readonly GovernedPair[];
+  readonly parts: readonly PartBytes[];
+}
+
 /** The disk's own speed: a flushed append of 512 bytes, and a commit of two small rows in a KV file. */
 export interface FloorRequest {
   readonly do: "floor";
@@ -128,6 +157,7 @@ export interface Dialogue {
   readonly session: readonly [SessionRequest, SessionAnswer];
   readonly replay: readonly [ReplayRequest, ReplayAnswer];
   readonly split: readonly [SplitRequest, SplitAnswer];
+  readonly governed: readonly [GovernedRequest, GovernedAnswer];
   readonly floor: readonly [FloorRequest, FloorAnswer];
 }
 

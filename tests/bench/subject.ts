@@ -99,6 +99,12 @@ const post: BuiltinTool = {
 
 const tools = [echo, post] as const;
 
+/** Calls a tool as nobody governs it: its handler, with the arguments that the model gives. */
+export function callDirectly(effect: TurnCase["effect"]): Promise<unknown> {
+  const { handler } = effect === "idempotent" ? echo : post;
+  return handler({ text: echoedText }, undefined as never); // These handlers use nothing but their input.
+}
+
 function performersOf({ conversations, catalogOf, seams }: HostServices): HostPerformers {
   return {
     "model.generate": createModelGenerate({
