@@ -6,7 +6,7 @@ import type { Entry } from "../../schemas/entry.ts";
 import type { FailureCode } from "../../schemas/failure.ts";
 import { InvocationRetried, ModelRetried } from "../../schemas/retry.ts";
 import { entryText } from "../../src/cli/entry_text.ts";
-import { InvocationFold } from "../../src/cli/invocation_fold.ts";
+import { InvocationFold } from "../../src/records/invocation_fold.ts";
 import { type Call, effectOf, failedCall, startCall } from "../support/calls.ts";
 import { openStage, settled, type Stage } from "../support/stage.ts";
 
