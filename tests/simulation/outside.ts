@@ -14,6 +14,7 @@ import type { HostPerformers, HostServices } from "../../src/runtime.ts";
 import { errorEnvelope, textEnvelope } from "../../src/tools/tool.ts";
 import type { MemoryDisk } from "../support/memory_store.ts";
 import { digestNow } from "../support/world.ts";
+import { type Attempt, nextOf } from "./attempt.ts";
 import type { Bug } from "./bugs.ts";
 import type { Life } from "./life.ts";
 import { type Fate, long, poisons, type Scenario, type Tool, toolNamed, tools } from "./scenario.ts";
@@ -52,29 +53,6 @@ export interface Performed {
 /** True if the intent of a performance was in the store when it started. */
 export function wasDurable({ id, durableTo }: Performed): boolean {
   return durableTo >= Number(id.split(".")[0]);
-}
-
-/** A request on its way to a target and back. */
-export interface Attempt {
-  readonly life: Life;
-  readonly name: string;
-  readonly root: string;
-  readonly key: string;
-  readonly fate: Fate;
-  isApplied: boolean;
-  isOver: boolean;
-  apply: () => void;
-  answer: () => void;
-}
-
-const applies: ReadonlySet<Fate> = new Set(["ok", "long", "break_after", "stall_applied", "poison"]);
-const answers: ReadonlySet<Fate> = new Set(["ok", "long", "no", "break_before", "break_after", "poison"]);
-
-/** What an attempt can do next; undefined if it waits to be aborted, or is over. */
-export function nextOf(attempt: Attempt): "apply" | "answer" | undefined {
-  if (attempt.isOver) return undefined;
-  if (applies.has(attempt.fate) && !attempt.isApplied) return "apply";
-  return attempt.life.isAlive && answers.has(attempt.fate) ? "answer" : undefined;
 }
 
 /** Options of {@linkcode Outside}. */
@@ -123,7 +101,9 @@ export class Outside {
   performersOf(life: Life, services: HostServices): HostPerformers {
     const { conversations, catalogOf, seams, journal } = services;
     let current: Started | undefined;
-    const builtins = tools.map((tool) => builtinOf(tool, (text) => this.#start(life, tool, current, text)));
+    const builtins = tools.map((tool) =>
+      builtinOf(tool, (...given) => this.#start(life, tool, current, ...given))
+    );
     const call = createToolCall({
       redactor: createDoorRedactor(),
       tools: new Map(builtins.map((tool) => [tool.definition.name, tool])),
@@ -166,8 +146,9 @@ export class Outside {
         if (fate === "refuse") return Promise.resolve(refused(tool));
         // A handler is called before its performer first waits, so that it can tell which call is its own.
         current = { performance, fate };
-        const result = call(performance);
+        const answer = call(performance);
         current = undefined;
+        const result = fate === "twice" ? twice(performance, answer) : answer;
         return this.#options.scenario.isSlow() ? this.#hold(life, performance, result) : result;
       },
       "tool.verify": this.#verifierOf(life),
@@ -196,18 +177,25 @@ export class Outside {
     );
   }
 
-  #start(life: Life, tool: Tool, started: Started | undefined, text: string): Promise<ToolResultEnvelope> {
+  #start(
+    life: Life,
+    tool: Tool,
+    started: Started | undefined,
+    text: string,
+    signal: AbortSignal,
+  ): Promise<ToolResultEnvelope> {
     if (started === undefined) throw new Error(`The tool "${tool.name}" was called by nobody`);
     const { performance: { root, id, key }, fate } = started;
     const { promise, resolve, reject } = Promise.withResolvers<ToolResultEnvelope>();
-    this.#send({ life, name: tool.name, root, key, fate }, {
+    this.#send({ life, name: tool.name, root, key, fate, signal }, {
       apply: () => {
         const isKnown = tool.mechanism === "key" && this.#isApplied(tool, key);
         if (!isKnown) this.ledger.push({ tool: tool.name, root, id, key, life: life.number });
       },
       answer: () => {
-        if (fate === "ok") resolve(textEnvelope(`${tool.name} ${text}`));
-        else if (fate === "long") resolve(textEnvelope(long));
+        if (fate === "ok" || fate === "late" || fate === "twice") {
+          resolve(textEnvelope(`${tool.name} ${text}`));
+        } else if (fate === "long") resolve(textEnvelope(long));
         else if (fate === "poison") resolve(textEnvelope(poisons.result));
         else if (fate === "no") resolve(errorEnvelope(failure("tool_failed", "The tool said no")));
         else reject(new Error("The connection broke off"));
@@ -230,7 +218,7 @@ export class Outside {
   }
 
   #send(
-    what: Pick<Attempt, "life" | "name" | "root" | "key" | "fate">,
+    what: Pick<Attempt, "life" | "name" | "root" | "key" | "fate" | "signal">,
     does: Pick<Attempt, "apply" | "answer">,
   ): void {
     this.attempts.push({ ...what, ...does, isApplied: false, isOver: false });
@@ -288,4 +276,14 @@ export class Outside {
 interface Started {
   readonly performance: Performance<"tool.call">;
   readonly fate: Fate;
+}
+
+/** A target that says everything a second time. */
+async function twice(
+  call: Performance<"tool.call">,
+  answer: Promise<PerformerResult>,
+): Promise<PerformerResult> {
+  const result = await answer;
+  call.late?.(result);
+  return result;
 }

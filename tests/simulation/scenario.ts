@@ -41,7 +41,10 @@ export function toolNamed(name: string): Tool {
   return tool;
 }
 
-/** What becomes of one attempt of a tool. `refuse` before anything happened; `break` after or before it applied. */
+/**
+ * What becomes of one attempt of a tool. `refuse` before anything happened; `break` after or before it applied; `late`
+ * answers once it was given up, `twice` says everything two times (F18, F19).
+ */
 export type Fate =
   | "ok"
   | "long"
@@ -50,6 +53,8 @@ export type Fate =
   | "break_after"
   | "stall"
   | "stall_applied"
+  | "late"
+  | "twice"
   | "refuse"
   | "poison";
 
@@ -218,11 +223,20 @@ export function swarmScenario(dice: Dice, theme: Plan["theme"]): Scenario {
     },
     fate: (tool, _attempt, isRepeat) => {
       if (isRepeat && dice.chance(0.3)) return "refuse";
-      if (tool.habit === "stall") return dice.pick(["stall", "stall_applied", "stall_applied", "ok"]);
+      if (tool.habit === "stall") return dice.pick(["stall", "stall_applied", "late", "ok"]);
       if (tool.habit === "flaky" && dice.chance(0.5)) return "refuse";
       if (takePoison(0.06)) return "poison";
       if (calm || dice.chance(0.6)) return dice.chance(0.03) ? "long" : "ok";
-      return dice.pick(["no", "break_before", "break_after", "stall", "stall_applied", "refuse"]);
+      return dice.pick([
+        "no",
+        "break_before",
+        "break_after",
+        "stall",
+        "stall_applied",
+        "refuse",
+        "late",
+        "twice",
+      ]);
     },
     isSlow: () => dice.chance(slowness),
     decide: (subject) =>

@@ -15,6 +15,16 @@ Deno.test(`runtime keeps K1 to K25 and R1 to R9 through the crashes of seeds ${f
   }
 });
 
+Deno.test("targets that answer late or twice leave evidence, and nothing is broken by it (F18, F19)", async () => {
+  let answered = 0;
+  for (let seed = from; seed < from + 60 && answered < 3; seed++) {
+    const { violations, seen } = await simulate(seed);
+    assert.deepEqual(violations, []);
+    if (seen.has("note late_outcome ok")) answered += 1;
+  }
+  assert.ok(answered === 3, `${answered} of 60 seeds have a late answer`);
+});
+
 Deno.test("simulation is the same, to the byte, for the same seed", async () => {
   for (let seed = from; seed < from + 6; seed++) {
     const [first, second] = [await simulate(seed), await simulate(seed)];

@@ -35,11 +35,14 @@ export function refused(tool: Tool): PerformerResult {
 }
 
 /** A tool as the runtime knows it. */
-export function builtinOf(tool: Tool, start: (text: string) => Promise<ToolResultEnvelope>): BuiltinTool {
+export function builtinOf(
+  tool: Tool,
+  start: (text: string, signal: AbortSignal) => Promise<ToolResultEnvelope>,
+): BuiltinTool {
   return {
     definition: definitionOf(tool),
     inputSchema: undefined as never,
-    handler: (input) => start((input as { readonly text?: string }).text ?? ""),
+    handler: (input, { signal }) => start((input as { readonly text?: string }).text ?? "", signal),
   };
 }
 
