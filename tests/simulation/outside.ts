@@ -19,7 +19,7 @@ import type { Bug } from "./bugs.ts";
 import type { Life } from "./life.ts";
 import { type Fate, long, poisons, type Scenario, type Tool, toolNamed, tools } from "./scenario.ts";
 import { noServers } from "../support/servers.ts";
-import { builtinOf, eventsOf, refused } from "./targets.ts";
+import { builtinOf, eventsOf, type Given, refused } from "./targets.ts";
 
 /** One application of an effect: what cannot be taken back. */
 export interface LedgerLine {
@@ -101,9 +101,7 @@ export class Outside {
   performersOf(life: Life, services: HostServices): HostPerformers {
     const { conversations, catalogOf, seams, journal } = services;
     let current: Started | undefined;
-    const builtins = tools.map((tool) =>
-      builtinOf(tool, (...given) => this.#start(life, tool, current, ...given))
-    );
+    const builtins = tools.map((tool) => builtinOf(tool, (given) => this.#start(life, tool, current, given)));
     const call = createToolCall({
       redactor: createDoorRedactor(),
       tools: new Map(builtins.map((tool) => [tool.definition.name, tool])),
@@ -181,8 +179,7 @@ export class Outside {
     life: Life,
     tool: Tool,
     started: Started | undefined,
-    text: string,
-    signal: AbortSignal,
+    { text, signal }: Given,
   ): Promise<ToolResultEnvelope> {
     if (started === undefined) throw new Error(`The tool "${tool.name}" was called by nobody`);
     const { performance: { root, id, key }, fate } = started;

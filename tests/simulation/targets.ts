@@ -34,15 +34,21 @@ export function refused(tool: Tool): PerformerResult {
   };
 }
 
+/** What a call gives to a target: its text, and a signal that says that nobody waits any more. */
+export interface Given {
+  readonly text: string;
+  readonly signal: AbortSignal;
+}
+
 /** A tool as the runtime knows it. */
 export function builtinOf(
   tool: Tool,
-  start: (text: string, signal: AbortSignal) => Promise<ToolResultEnvelope>,
+  start: (given: Given) => Promise<ToolResultEnvelope>,
 ): BuiltinTool {
   return {
     definition: definitionOf(tool),
     inputSchema: undefined as never,
-    handler: (input, { signal }) => start((input as { readonly text?: string }).text ?? "", signal),
+    handler: (input, { signal }) => start({ text: (input as { readonly text?: string }).text ?? "", signal }),
   };
 }
 
