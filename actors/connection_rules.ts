@@ -11,6 +11,7 @@ import { limits } from "../schemas/limits.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import type { CommandRef, Outgoing, ServerReport } from "../schemas/message.ts";
 import type { ConnectionContext, ConnectionEvent, ConnectionInput } from "./connection.ts";
+import { connectScope, isSameScope } from "./policy/approval_scope.ts";
 import { doneOf, failedOf } from "./port.ts";
 import type { QuestionInput, QuestionResult } from "./question.ts";
 
@@ -75,7 +76,7 @@ export function connectQuestion(context: ConnectionContext): QuestionInput {
       risk: manifest.risk,
       reason: `${origin} asks to start it; it runs with your rights`,
       preview,
-      rule: "",
+      rule: connectScope(context.declaration).rule,
     },
     openMs: limits.questionOpenMs,
     at: context.at,
@@ -223,7 +224,7 @@ export function declarationIn(event: ConnectionEvent): McpDeclaration {
 /** Another declaration takes the place of this one; what was allowed for the old one is not allowed for it (DM-62). */
 export function withNext({ declaration, next }: ConnectionContext): Partial<ConnectionContext> {
   if (next === null) return {};
-  const isSame = next.fingerprint === declaration.fingerprint;
+  const isSame = isSameScope(connectScope(next), connectScope(declaration));
   return { declaration: next, next: null, failure: null, ...(isSame ? {} : { isApproved: false }) };
 }
 

@@ -12,23 +12,26 @@
 import { assign, enqueueActions, sendParent, sendTo, setup } from "xstate";
 import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
 import type { Failure } from "../schemas/failure.ts";
+import type { KeptGrant } from "../schemas/grant.ts";
 import type { Decision } from "../schemas/question.ts";
 import { limits } from "../schemas/limits.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
+import { approvalInquiry, type Opening, uncertainInquiry } from "./inquiry.ts";
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import * as rules from "./invocation_rules.ts";
 
-/** What a turn gives to an invocation. `at`: when it was proposed, in milliseconds. */
+/** What a turn gives to an invocation. `at`: when it was proposed, in milliseconds; `epoch`: in which runtime. */
 export interface InvocationInput {
   readonly request: InvocationRequest;
   readonly capabilities: readonly string[];
   readonly mode: PermissionMode;
-  /** The session's rules from `always_allow_for_session`. */
-  readonly grants: readonly string[];
+  /** Earlier answers for the whole session. */
+  readonly grants: readonly KeptGrant[];
   /** True if a person refused this very call before, in the same turn. */
   readonly wasRefused?: boolean;
   readonly at: number;
+  readonly epoch: number;
 }
 
 /** What an invocation is told. */
@@ -39,6 +42,7 @@ export type InvocationEvent =
     readonly decision: Decision;
     readonly via: string;
     readonly at: number;
+    readonly epoch: number;
   };
 
 /** What an invocation remembers. */
@@ -62,16 +66,12 @@ export interface InvocationContext extends InvocationInput {
 /** How an invocation ended, and when: its turn's time goes on from there. */
 export interface InvocationEnding extends InvocationResult {
   readonly at: number;
+  readonly epoch: number;
 }
 
 /** What a parent is told while an invocation lives. */
 export type InvocationReport =
-  | {
-    readonly type: "question.open";
-    readonly ordinal: string;
-    readonly subject: rules.Subject;
-    readonly at: number;
-  }
+  | Opening
   | { readonly type: "question.withdraw"; readonly ordinal: string };
 
 /** The behaviour of one tool call. Stops at 1,000 microsteps (K8). */
@@ -115,27 +115,27 @@ export const invocationMachine = setup({
     }),
     validate: assign({ failure: ({ context }) => rules.validate(context.request) }),
     authorize: enqueueActions(({ context, enqueue }) => {
-      const { decided, note } = rules.decide(context);
+      const { decided, notes } = rules.decide(context);
       enqueue.assign(decided);
-      enqueue({ type: "post", params: note });
+      for (const params of notes) enqueue({ type: "post", params });
     }),
     bind: assign({ deadlineAtMs: ({ context }) => rules.deadlineOf(context) }),
-    openQuestion: sendParent(({ context, self }) => rules.askApproval(context, self.id)),
-    openUncertain: sendParent(({ context, self }) => rules.askUncertain(context, self.id)),
+    openQuestion: sendParent(({ context }) => approvalInquiry(context)),
+    openUncertain: sendParent(({ context }) => uncertainInquiry(context)),
     withdrawQuestion: sendParent(({ self }) => ({ type: "question.withdraw", ordinal: self.id })),
-    noteTime: assign({ at: ({ event }) => event.at }),
+    noteTime: assign(({ event }) => rules.momentOf(event)),
     refuseByDecision: assign({ failure: ({ event }) => rules.refusalOf(event) }),
     noteCancel: assign(({ event }) => ({ cancelAsked: true, at: event.at })),
     cancelPort: sendTo("effect", { type: "port.cancel" }),
     noteReturn: assign(({ context, event }) => ({
-      at: doneOf(event).at,
+      ...rules.momentOf(doneOf(event)),
       outcomeOf: doneOf(event).intent,
       isError: rules.isErrorReturn(doneOf(event)),
       firstIntent: context.firstIntent ?? doneOf(event).intent,
       failure: null,
     })),
     noteFailure: assign(({ context, event }) => ({
-      at: failedOf(event).at,
+      ...rules.momentOf(failedOf(event)),
       failure: failedOf(event).failure,
       firstIntent: context.firstIntent ?? failedOf(event).intent,
     })),
@@ -145,9 +145,10 @@ export const invocationMachine = setup({
       enqueue({ type: "post", params: rules.retryNote(context, by) });
       enqueue.assign({ attempt: context.attempt + 1, failure: null });
     }),
-    noteLookUp: assign(({ event }) => ({ at: doneOf(event).at })),
-    noteVerified: assign(({ event }) => ({ via: "verify" as const, at: doneOf(event).at })),
-    noteOperator: assign(({ event }) => ({ via: "operator" as const, at: event.at })),
+    noteLost: assign(({ event }) => rules.momentOf(failedOf(event))),
+    noteLookUp: assign(({ event }) => rules.momentOf(doneOf(event))),
+    noteVerified: assign(({ event }) => ({ via: "verify" as const, ...rules.momentOf(doneOf(event)) })),
+    noteOperator: assign(({ event }) => ({ via: "operator" as const, ...rules.momentOf(event) })),
     noteApplied: assign({ isDoubtful: false, failure: null }),
     noteNotApplied: assign({ isDoubtful: false, failure: () => rules.notApplied() }),
     noteAbandoned: assign({ failure: () => rules.abandoned() }),
@@ -235,7 +236,7 @@ export const invocationMachine = setup({
         input: ({ context }) => rules.backOff(context),
         onDone: {
           target: "running",
-          actions: ["nextAttempt", assign({ at: ({ event }) => doneOf(event).at }), "bind"],
+          actions: ["nextAttempt", assign(({ event }) => rules.momentOf(doneOf(event))), "bind"],
         },
         onError: [{ guard: "isDoubtful", target: "needsOperator" }, { target: "failed" }],
       },
@@ -263,7 +264,7 @@ export const invocationMachine = setup({
           { guard: "mayRepeat", target: "backingOff", actions: ["noteLookUp", "noteNotApplied"] },
           { target: "failed", actions: ["noteVerified", "noteNotApplied"] },
         ],
-        onError: { target: "needsOperator", actions: assign(({ event }) => ({ at: failedOf(event).at })) },
+        onError: { target: "needsOperator", actions: "noteLost" },
       },
       on: { "invocation.cancel": { actions: "noteCancel" } },
     },

@@ -5,27 +5,25 @@ import { type Failure, failure } from "../schemas/failure.ts";
 import { InvocationOutcome, type InvocationRequest } from "../schemas/invocation.ts";
 import { checkArguments } from "../schemas/json_schema.ts";
 import type { Outgoing } from "../schemas/message.ts";
-import type { QuestionSubject } from "../schemas/question.ts";
+import { limits } from "../schemas/limits.ts";
 import type { InvocationRetried } from "../schemas/retry.ts";
 import type { EffectClass, Mechanism } from "../schemas/tool.ts";
-import type { InvocationContext, InvocationEnding, InvocationEvent, InvocationReport } from "./invocation.ts";
-import { judgedNote, nameDenial, schemaDenial } from "./judgement.ts";
+import type { InvocationContext, InvocationEnding, InvocationEvent } from "./invocation.ts";
+import { approvalNote, judgedNote, nameDenial, schemaDenial } from "./judgement.ts";
 import { entryOf } from "./library.ts";
-import { authorize } from "./policy/authorize.ts";
+import { type Authorization, authorize } from "./policy/authorize.ts";
 import { refusedBefore, refusedCheck } from "./policy/refusal.ts";
 import { ruleKey } from "./policy/rule_key.ts";
-import { previewArguments } from "./preview.ts";
+import { showWhole } from "./preview.ts";
 import { attemptsMax, mayHelp, waitAfter } from "./retry.ts";
-
-/** What a question shows. */
-export type Subject = QuestionSubject;
 
 /** The exact entry that a request carries, or undefined if the turn's catalog has no tool of that name (DM-13). */
 export function entryOfRequest(request: InvocationRequest): CatalogEntry | undefined {
   return request.entry === undefined ? undefined : entryOf(request.entry);
 }
 
-function entryIn(context: InvocationContext): CatalogEntry {
+/** The entry of a call that has one. */
+export function entryIn(context: InvocationContext): CatalogEntry {
   const entry = entryOfRequest(context.request);
   if (entry === undefined) {
     throw new Error(`Cannot dispatch "${context.request.name}": it has no catalog entry`);
@@ -73,22 +71,41 @@ export function refusalNote({ request }: InvocationContext): Outgoing {
 /** Policy's verdict on a valid request, and the record of its checks. What a person refused is refused, whatever else allows it. */
 export function decide(context: InvocationContext): {
   readonly decided: Pick<InvocationContext, "verdict" | "reason" | "rule" | "failure">;
-  readonly note: Outgoing;
+  readonly notes: readonly Outgoing[];
 } {
-  const { request, capabilities, grants, mode } = context;
+  const { request, capabilities, grants, mode, at, epoch } = context;
   const entry = entryIn(context);
   const rule = ruleKey(entry, request.arguments ?? {});
-  const { verdict, reason, failure, checks } = authorize({ entry, capabilities, mode, grants, rule });
+  const judged = showable(context, authorize({ entry, capabilities, mode, grants, rule, at, epoch }));
+  const { verdict, reason, failure, checks } = judged;
   if (verdict !== "deny" && context.wasRefused === true) {
     const why = refusedBefore();
     return {
       decided: { verdict: "deny", reason: why.message, rule, failure: why },
-      note: judgedNote(request, "deny", [...checks, refusedCheck]),
+      notes: [judgedNote(request, "deny", [...checks, refusedCheck])],
     };
   }
+  const approval = approvalNote(request, judged);
   return {
     decided: { verdict, reason, rule, failure: failure ?? null },
-    note: judgedNote(request, verdict, checks),
+    notes: [judgedNote(request, verdict, checks), ...(approval === undefined ? [] : [approval])],
+  };
+}
+
+/** Nobody is asked about what nobody could be shown whole (B18). */
+function showable({ request }: InvocationContext, judged: Authorization): Authorization {
+  if (judged.verdict !== "ask" || showWhole(request.arguments ?? {}) !== undefined) return judged;
+  const why =
+    `The arguments of "${request.name}" take more than ${limits.approvalCharactersMax} characters, and a ` +
+    "person must be shown all that is approved: make smaller calls";
+  const check = { check: "shown", verdict: "deny", by: "approval", why } as const;
+  const denial = failure("approval_too_large", why);
+  return {
+    verdict: "deny",
+    rule: judged.rule,
+    reason: why,
+    failure: denial,
+    checks: [...judged.checks, check],
   };
 }
 
@@ -188,39 +205,11 @@ export function isApplied(done: PortDone): boolean {
     (done.value as { readonly applied?: unknown }).applied === true;
 }
 
-/** Asks a person before a call that needs approval. */
-export function askApproval(context: InvocationContext, ordinal: string): InvocationReport {
-  return { type: "question.open", ordinal, subject: approvalSubject(context), at: context.at };
-}
-
-/** Asks a person what is true of a call that may have happened. */
-export function askUncertain(context: InvocationContext, ordinal: string): InvocationReport {
-  return { type: "question.open", ordinal, subject: uncertainSubject(context), at: context.at };
-}
-
-/** What a person is shown before a call that needs approval. */
-export function approvalSubject(context: InvocationContext): Subject {
-  return subject(context, "approval", context.reason);
-}
-
-/** What a person is shown when a call may have happened. */
-export function uncertainSubject(context: InvocationContext): Subject {
-  const reason = context.failure?.message ?? "The outcome of this call is unknown";
-  return subject(context, "uncertain", `${reason}. It may have happened`);
-}
-
-function subject(context: InvocationContext, kind: Subject["kind"], reason: string): Subject {
-  const entry = entryIn(context);
-  return {
-    kind,
-    invocation: context.request.ordinal,
-    tool: entry.canonicalName,
-    title: entry.definition.title.slice(0, 200),
-    risk: entry.definition.riskLevel,
-    reason: reason.slice(0, 500),
-    preview: previewArguments(context.request.arguments ?? {}),
-    rule: context.rule,
-  };
+/** When something happened, and in which runtime. A cancel says no epoch: nothing is started after it. */
+export function momentOf(
+  { at, epoch }: { readonly at: number; readonly epoch?: number },
+): Pick<InvocationContext, "at"> & Partial<Pick<InvocationContext, "epoch">> {
+  return epoch === undefined ? { at } : { at, epoch };
 }
 
 /** Why a call that a person was asked about is not made. */
@@ -228,6 +217,20 @@ export function refusalOf(event: InvocationEvent): Failure {
   const via = event.type === "question.decided" ? event.via : "withdrawn";
   if (via === "expired") {
     return failure("approval_expired", "Nobody answered in time, so the call was not made");
+  }
+  if (via === "stale") {
+    return failure(
+      "approval_stale",
+      "The tool was changed while a person was asked about it, so the call was not made: look at it again",
+    );
+  }
+  if (via === "limited") {
+    const minutes = limits.questionWindowMs / 60_000;
+    return failure(
+      "approval_rate_exceeded",
+      `A person was asked ${limits.questionsPerWindowMax} times within ${minutes} minutes, so nobody is asked again ` +
+        "until some of that time has passed: go on without this call, or end the turn and wait",
+    );
   }
   if (via === "unavailable") {
     return failure("approval_unavailable", "Nobody is there to be asked, so the call was not made");
@@ -264,5 +267,6 @@ export function resultOf(context: InvocationContext, outcome: unknown): Invocati
     attempts: reached ? context.attempt : 0,
     ...(context.via === null ? {} : { via: context.via }),
     at: context.at,
+    epoch: context.epoch,
   };
 }

@@ -2,7 +2,7 @@
 import type { InvocationRequest } from "../schemas/invocation.ts";
 import type { JsonObject } from "../schemas/json.ts";
 import type { Outgoing } from "../schemas/message.ts";
-import type { Check, Verdict } from "./policy/authorize.ts";
+import type { Authorization, Check, Verdict } from "./policy/authorize.ts";
 
 /** Longest words of a note, in characters. */
 const textCharactersMax = 300;
@@ -44,6 +44,28 @@ export function judgedNote(
     ...(told.length === 0 ? {} : { checks: told }),
   };
   return { kind: "note", type: "invocation.judged", body };
+}
+
+/**
+ * The note of a call that an approval policy decides about without asking anybody now: an earlier answer covers it
+ * (`cached`), or a rule answers in a person's place (`automatic`). Undefined if nobody had to approve anything (DM-40).
+ */
+export function approvalNote(request: InvocationRequest, judged: Authorization): Outgoing | undefined {
+  const { grant, isAutomatic = false, checks, failure } = judged;
+  const denial = checks.find(({ check, verdict }) =>
+    verdict === "deny" && (check === "approval" || check === "shown")
+  );
+  if (grant === undefined && !isAutomatic && denial === undefined) return undefined;
+  const body: JsonObject = {
+    ordinal: request.ordinal,
+    tool: (request.entry?.name ?? request.name).slice(0, nameCharactersMax),
+    decision: denial === undefined ? "allow" : "deny",
+    cached: grant !== undefined,
+    automatic: grant === undefined,
+    ...(grant === undefined ? {} : { by: { ...grant.by } }),
+    ...(denial === undefined || failure === undefined ? {} : { code: failure.code }),
+  };
+  return { kind: "note", type: denial === undefined ? "approval.decided" : "approval.denied", body };
 }
 
 function noteOf({ check, verdict, by, why }: Check): JsonObject {

@@ -10,12 +10,14 @@ import { assign, setup } from "xstate";
 import type { PortRequestOf } from "../schemas/effect.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Principal } from "../schemas/principal.ts";
-import { Answer, type Decision, offeredDecisions, type QuestionSubject } from "../schemas/question.ts";
+import { Answer, type Decision, offeredBy, type QuestionSubject } from "../schemas/question.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 
 /** What a session gives to a question. `openMs` is how long it stays open, in milliseconds from `at`. */
 export interface QuestionInput {
   readonly subject: QuestionSubject;
+  /** Everything of which the subject shows a part; absent if it shows all. */
+  readonly whole?: string;
   readonly openMs: number;
   readonly at: number;
 }
@@ -35,6 +37,8 @@ export interface QuestionContext extends QuestionInput {
   readonly decision: Decision;
   readonly by: Principal | null;
   readonly via: QuestionEnd;
+  /** The runtime that the end came to; questions of earlier releases know none. */
+  readonly epoch?: number;
 }
 
 /** What a session learns. `by` is set if somebody answered. */
@@ -44,6 +48,7 @@ export interface QuestionResult {
   readonly by?: Principal;
   readonly via: QuestionEnd;
   readonly at: number;
+  readonly epoch: number;
 }
 
 /** Without an answer: a denial, or the operator's giving up, which only a withdrawal can bring about. */
@@ -54,14 +59,12 @@ function unanswered(subject: QuestionSubject): Decision {
 /** The answer, if it is one of those that the question offers. */
 function answerIn(context: QuestionContext, event: unknown): Answer | undefined {
   const answer = Answer.safeParse(doneOf(event).value).data;
-  if (answer === undefined || !offeredDecisions[context.subject.kind].includes(answer.decision)) {
-    return undefined;
-  }
-  return answer;
+  return answer !== undefined && offeredBy(context.subject).includes(answer.decision) ? answer : undefined;
 }
 
-function ask({ subject, at, openMs }: QuestionContext): PortRequestOf<"question.ask"> {
-  return { port: "question.ask", effect: "idempotent", args: { subject }, deadlineAtMs: at + openMs };
+function ask({ subject, whole, at, openMs }: QuestionContext): PortRequestOf<"question.ask"> {
+  const args = { subject, ...(whole === undefined ? {} : { whole }) };
+  return { port: "question.ask", effect: "idempotent", args, deadlineAtMs: at + openMs };
 }
 
 function wait({ subject, at, openMs }: QuestionContext): PortRequestOf<"timer.set"> {
@@ -88,6 +91,7 @@ export const questionMachine = setup({
   actions: {
     noteAnswer: assign(({ context, event }) => ({
       at: doneOf(event).at,
+      epoch: doneOf(event).epoch,
       decision: answerIn(context, event)?.decision ?? unanswered(context.subject),
       by: answerIn(context, event)?.by ?? null,
       via: "answered" as const,
@@ -95,12 +99,14 @@ export const questionMachine = setup({
     /** DM-34: any other value is a denial, whoever gave it. */
     noteOtherAnswer: assign(({ context, event }) => ({
       at: doneOf(event).at,
+      epoch: doneOf(event).epoch,
       decision: unanswered(context.subject),
       by: Answer.safeParse(doneOf(event).value).data?.by ?? null,
       via: "answered" as const,
     })),
     noteFailure: assign(({ event }) => ({
       at: failedOf(event).at,
+      epoch: failedOf(event).epoch,
       via: failedOf(event).status === "timed_out" ? "expired" as const : "unavailable" as const,
     })),
     noteWithdrawal: assign(({ event }) => ({ at: event.at, via: "withdrawn" as const })),
@@ -124,6 +130,7 @@ export const questionMachine = setup({
     ...(context.by === null ? {} : { by: context.by }),
     via: context.via,
     at: context.at,
+    epoch: context.epoch ?? 0,
   }),
   // An idempotent port may be dropped (K11): a withdrawn question is no longer shown.
   on: { "question.withdraw": { target: ".withdrawn", actions: "noteWithdrawal" } },

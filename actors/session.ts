@@ -12,18 +12,20 @@ import type { CatalogRef } from "../schemas/catalog.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { HostCall } from "../schemas/invocation.ts";
 import { limits } from "../schemas/limits.ts";
+import type { ApprovalScope, KeptGrant } from "../schemas/grant.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
-import type { CommandRef, SessionMessage, SessionServer, Stamp } from "../schemas/message.ts";
+import type { CommandRef, Outgoing, SessionMessage, SessionServer, Stamp } from "../schemas/message.ts";
 import type { Principal } from "../schemas/principal.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import type { InvocationReport } from "./invocation.ts";
 import { post } from "./outbox.ts";
 import { port } from "./port.ts";
-import { questionMachine, type QuestionResult } from "./question.ts";
+import { type QuestionInput, questionMachine, type QuestionResult } from "./question.ts";
 import * as prompts from "./session_prompts.ts";
+import * as questions from "./session_questions.ts";
 import * as rules from "./session_rules.ts";
-import { turnMachine, type TurnResult } from "./turn.ts";
+import { type TurnEvent, turnMachine, type TurnResult } from "./turn.ts";
 
 /** What a session is created with. */
 export interface SessionInput {
@@ -57,11 +59,20 @@ export interface PromptRef {
   readonly call?: HostCall | undefined;
 }
 
-/** A question that is open: who asked, and which rule "always" would add. */
+/** A question that is open. What is optional is not there for uncertain outcomes, and in snapshots of earlier releases. */
 export interface OpenQuestion {
   readonly id: string;
   readonly ordinal: string;
   readonly rule: string;
+  /** Everybody who waits for its answer. */
+  readonly waiting?: readonly string[];
+  readonly tool?: string;
+  readonly twin?: string;
+  readonly scope?: ApprovalScope | null;
+  readonly entry?: string | null;
+  /** The runtime, and the count of revocations, under which it was asked. */
+  readonly epoch?: number;
+  readonly revocations?: number;
 }
 
 /** What a session remembers. */
@@ -76,13 +87,34 @@ export interface SessionContext extends SessionInput {
   readonly renewal: number;
   readonly turn: number;
   readonly current: PromptRef | null;
-  /** Hash of the catalog of the turn that runs, or ran last. */
-  readonly turnCatalog: string | null;
   readonly queue: readonly PromptRef[];
   readonly notices: readonly HistoryItem[];
-  readonly grants: readonly string[];
+  /** Answers for the whole session. */
+  readonly grants: readonly KeptGrant[];
   readonly asked: number;
+  /** When questions about approvals were asked, as far as it matters for the next one (B28). */
+  readonly asks?: readonly number[];
+  /** How often grants were revoked. */
+  readonly revocations?: number;
   readonly questions: readonly OpenQuestion[];
+}
+
+/** What a step about questions needs of a machine's queue of actions. */
+interface Queue {
+  (action: { readonly type: "post"; readonly params: Outgoing }): void;
+  assign(changes: questions.QuestionStep["changes"]): void;
+  spawnChild(src: "question", options: { readonly id: string; readonly input: QuestionInput }): void;
+  stopChild(id: string): void;
+  sendTo(id: string, event: TurnEvent): void;
+}
+
+/** Does what a step about questions says, all in one commit. */
+function act(enqueue: Queue, { turn }: SessionContext, step: questions.QuestionStep): void {
+  for (const params of step.notes) enqueue({ type: "post", params });
+  for (const id of step.stop) enqueue.stopChild(id);
+  if (step.start !== undefined) enqueue.spawnChild("question", step.start);
+  enqueue.assign(step.changes);
+  for (const event of step.told) enqueue.sendTo(`turn/${turn}`, event);
 }
 
 /** The behaviour of one session. Stops at 1,000 microsteps (K8). */
@@ -104,7 +136,7 @@ export const sessionMachine = setup({
   },
   actions: {
     post,
-    noteCatalog: assign(({ context, event }) => rules.withCatalog(context, event)),
+    noteCatalog: assign(({ event }) => rules.withCatalog(event)),
     noteRenewed: assign(({ event }) => ({ isStale: rules.hasFailedServer(event) })),
     askRenewal: enqueueActions(({ context, enqueue }) => {
       const renewal = context.renewal + 1;
@@ -140,7 +172,6 @@ export const sessionMachine = setup({
       enqueue.assign({
         turn: next.input.turn,
         current: next.prompt,
-        turnCatalog: next.input.catalog.hash,
         queue: next.rest,
         notices: next.notices,
       });
@@ -162,23 +193,23 @@ export const sessionMachine = setup({
       for (const params of rules.relay(context, event)) enqueue({ type: "post", params });
     }),
     noteAnswer: assign(({ context, event }) => ({ notices: rules.noticesWith(context.notices, event) })),
-    openQuestion: enqueueActions(({ context, enqueue, event }) => {
-      const opened = rules.openQuestion(context, event);
-      enqueue.spawnChild("question", { id: opened.question.id, input: opened.input });
-      enqueue.assign({ asked: context.asked + 1, questions: [...context.questions, opened.question] });
-    }),
-    withdrawQuestion: enqueueActions(({ context, enqueue, event }) => {
-      const ordinal = (event as { readonly ordinal: string }).ordinal;
-      for (const question of context.questions) {
-        if (question.ordinal === ordinal) enqueue.stopChild(question.id);
-      }
-      enqueue.assign({ questions: context.questions.filter((question) => question.ordinal !== ordinal) });
-    }),
-    settleQuestion: enqueueActions(({ context, enqueue, event }) => {
-      const settled = rules.settleQuestion(context, event);
-      enqueue.stopChild(settled.id);
-      enqueue.assign({ questions: settled.rest, grants: settled.grants });
-      enqueue.sendTo(`turn/${context.turn}`, settled.decided);
+    openQuestion: enqueueActions(({ context, enqueue, event }) =>
+      act(enqueue, context, questions.openQuestion(context, event))
+    ),
+    withdrawQuestion: enqueueActions(({ context, enqueue, event }) =>
+      act(enqueue, context, questions.withdrawQuestion(context, event))
+    ),
+    settleQuestion: enqueueActions(({ context, enqueue, event }) =>
+      act(enqueue, context, questions.settleQuestion(context, event))
+    ),
+    endStale: enqueueActions(({ context, enqueue, event }) =>
+      act(enqueue, context, questions.endStale(context, event))
+    ),
+    revoke: enqueueActions(({ context, enqueue, event }) =>
+      act(enqueue, context, questions.revoke(context, event))
+    ),
+    acceptRevocation: enqueueActions(({ enqueue, event }) => {
+      for (const params of rules.acknowledge(event, "revoked")) enqueue({ type: "post", params });
     }),
   },
 }).createMachine({
@@ -194,7 +225,6 @@ export const sessionMachine = setup({
     renewal: 0,
     turn: 0,
     current: null,
-    turnCatalog: null,
     queue: [],
     notices: [],
     grants: [],
@@ -214,7 +244,8 @@ export const sessionMachine = setup({
     "session.relay": { actions: "relay" },
     "session.answered": { actions: "noteAnswer" },
     "session.servers": { actions: ["keepServers", "takeServers", "acceptServers"] },
-    "catalog.issued": { actions: "noteCatalog" },
+    "session.revoke": { actions: ["revoke", "acceptRevocation"] },
+    "catalog.issued": { actions: ["noteCatalog", "endStale"] },
   },
   states: {
     preparing: {

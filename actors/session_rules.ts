@@ -1,12 +1,10 @@
-/** The pure rules that the session machine consults: catalogs, servers, notices, questions. */
+/** The pure rules that the session machine consults: catalogs, servers, notices, replies. */
 import type { Failure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing, SessionServer } from "../schemas/message.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import { replyTo } from "./outbox.ts";
-import type { QuestionInput, QuestionResult } from "./question.ts";
-import type { OpenQuestion, SessionContext, SessionEvent } from "./session.ts";
-import type { TurnEvent } from "./turn.ts";
+import type { SessionContext, SessionEvent } from "./session.ts";
 
 type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { readonly type: T }>;
 
@@ -24,17 +22,9 @@ export function ended(event: SessionEvent): EventOf<"xstate.done.actor.turn"> {
   return event as EventOf<"xstate.done.actor.turn">;
 }
 
-/** A new catalog counts from the next turn on. A grant was given for the old one's definitions, so it ends with it. */
-export function withCatalog(
-  context: SessionContext,
-  event: SessionEvent,
-): Pick<SessionContext, "issued" | "refusal" | "grants"> {
-  const { catalog } = expect(event, "catalog.issued");
-  return {
-    issued: catalog,
-    refusal: null,
-    grants: context.issued?.hash === catalog.hash ? context.grants : [],
-  };
+/** A new catalog counts from the next turn on. Grants name the entry that they were given for, so they need no care. */
+export function withCatalog(event: SessionEvent): Pick<SessionContext, "issued" | "refusal"> {
+  return { issued: expect(event, "catalog.issued").catalog, refusal: null };
 }
 
 /** True if a server failed, which is tried again before the next turn (DM-58). Only the answer that a turn waits for counts. */
@@ -133,50 +123,4 @@ export function relay(context: SessionContext, event: SessionEvent): readonly Ou
 export function noticesWith(notices: readonly HistoryItem[], event: SessionEvent): readonly HistoryItem[] {
   const { seq } = expect(event, "session.answered");
   return [...notices, { type: "notice" as const, seq }].slice(-limits.noticesMax);
-}
-
-/** The question child for an invocation that waits. */
-export function openQuestion(
-  context: SessionContext,
-  event: SessionEvent,
-): { readonly question: OpenQuestion; readonly input: QuestionInput } {
-  const { ordinal, subject, at } = expect(event, "question.open");
-  const id = `question/${context.asked + 1}`;
-  const shown = { ...subject, invocation: `turn/${context.turn}/${ordinal}` };
-  return {
-    question: { id, ordinal, rule: subject.rule },
-    input: { subject: shown, at, openMs: limits.questionOpenMs },
-  };
-}
-
-/**
- * What an answered question does: the invocation learns it, and "always" adds its rule to the session's grants, unless
- * the catalog that it was shown for is no longer the one of the next turn.
- */
-export function settleQuestion(context: SessionContext, event: SessionEvent): {
-  readonly id: string;
-  readonly rest: readonly OpenQuestion[];
-  readonly grants: readonly string[];
-  readonly decided: TurnEvent;
-} {
-  const { actorId, output } = ended(event);
-  const result = output as QuestionResult;
-  const question = context.questions.find((open) => open.id === actorId);
-  if (question === undefined) throw new Error(`Cannot settle "${actorId}": no such question is open`);
-  const isAlways = result.decision === "always_allow_for_session" &&
-    !context.grants.includes(question.rule) &&
-    context.turnCatalog === context.issued?.hash;
-  return {
-    id: actorId,
-    rest: context.questions.filter((open) => open.id !== actorId),
-    grants: isAlways ? [...context.grants, question.rule] : context.grants,
-    decided: {
-      type: "turn.decided",
-      ordinal: question.ordinal,
-      decision: result.decision,
-      via: result.via,
-      rule: question.rule,
-      at: result.at,
-    },
-  };
 }

@@ -11,6 +11,7 @@ import { assign, enqueueActions, sendParent, sendTo, setup } from "xstate";
 import type { Failure } from "../schemas/failure.ts";
 import type { HostCall, InvocationResult } from "../schemas/invocation.ts";
 import { limits } from "../schemas/limits.ts";
+import type { Grant, KeptGrant } from "../schemas/grant.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
 import type { TurnOutcome } from "../schemas/message.ts";
@@ -37,7 +38,7 @@ export interface TurnInput {
   readonly roundsMax: number;
   readonly capabilities: readonly string[];
   readonly mode: PermissionMode;
-  readonly grants: readonly string[];
+  readonly grants: readonly KeptGrant[];
   /** The session's profile, if its agent has any. */
   readonly profile?: string | undefined;
   /** A call that a host makes: the turn is that call, and asks no model. */
@@ -54,14 +55,22 @@ export type TurnEvent =
     readonly ordinal: string;
     readonly decision: Decision;
     readonly via: string;
-    readonly rule?: string;
+    /** What the answer allows for the rest of the session. */
+    readonly grant?: Grant;
     readonly at: number;
+    readonly epoch: number;
   }
+  /** Earlier answers ended: these are left. */
+  | { readonly type: "turn.revoked"; readonly grants: readonly KeptGrant[] }
   | InvocationReport
   | { readonly type: "xstate.done.actor.call"; readonly output: InvocationEnding; readonly actorId: string };
 
 /** What a turn remembers. */
 export interface TurnContext extends TurnInput {
+  /** The runtime that the latest answer or result came to. Turns that an earlier release began know none. */
+  readonly epoch?: number;
+  /** Calls of this turn that were refused (LC-21). */
+  readonly refusals?: number;
   readonly step: number;
   readonly attempt: number;
   /** Which fallback answers, from 1; 0 while it is the agent's own model. */
@@ -121,7 +130,10 @@ export const turnMachine = setup({
   },
   actions: {
     post,
-    noteAnswer: assign(({ event }) => ({ at: doneOf(event).at, answer: doneOf(event).intent, attempt: 1 })),
+    noteAnswer: assign(({ event }) => {
+      const { at, epoch, intent: answer } = doneOf(event);
+      return { at, epoch, answer, attempt: 1 };
+    }),
     noteText: assign(({ event }) => ({ text: rules.answerOf(doneOf(event)).text })),
     takeGiven: assign(({ context }) => ({ calls: rules.givenCalls(context) })),
     takeCalls: assign(({ event }) => ({ calls: rules.answerOf(doneOf(event)).calls })),
@@ -154,10 +166,11 @@ export const turnMachine = setup({
     }),
     nextStage: assign(({ context }) => ({ stage: context.stage + 1 })),
     settleCall: enqueueActions(({ context, enqueue, event }) => {
-      const { at, ...result } = endingOf(event);
+      const { at, epoch, ...result } = endingOf(event);
       enqueue.stopChild(result.ordinal);
       enqueue.assign({
         at: Math.max(context.at, at),
+        epoch: Math.max(context.epoch ?? 0, epoch ?? 0),
         results: [...context.results, result],
         refused: rules.refusedWith(context, result),
         live: context.live.filter((ordinal) => ordinal !== result.ordinal),
@@ -171,15 +184,14 @@ export const turnMachine = setup({
       ({ event }) => (event as { readonly ordinal: string }).ordinal,
       ({ event }) => rules.decisionEvent(event),
     ),
-    noteGrant: assign(({ context, event }) => ({ grants: rules.grantsWith(context.grants, event) })),
+    noteGrant: assign(({ context, event }) => ({ grants: rules.grantsAfter(context.grants, event) })),
     reportUp: sendParent(({ event }) => event),
-    answerStep: assign(({ context }) => ({
-      append: rules.history(context),
-      step: context.step + 1,
-      calls: [],
-      plan: null,
-      results: [],
-    })),
+    answerStep: enqueueActions(({ context, enqueue }) => {
+      const refusals = rules.refusalsAfter(context);
+      for (const params of rules.stuckNotes(context, refusals)) enqueue({ type: "post", params });
+      const append = rules.history(context, refusals);
+      enqueue.assign({ append, refusals, step: context.step + 1, calls: [], plan: null, results: [] });
+    }),
   },
 }).createMachine({
   id: "turn",
@@ -187,6 +199,8 @@ export const turnMachine = setup({
   options: { maxIterations: limits.machineIterationsMax },
   context: ({ input }) => ({
     ...input,
+    epoch: 0,
+    refusals: 0,
     step: 0,
     attempt: 1,
     fallback: 0,
@@ -203,6 +217,7 @@ export const turnMachine = setup({
     failure: null,
   }),
   output: ({ context, event }) => rules.turnResult(context, (event as { readonly output?: unknown }).output),
+  on: { "turn.revoked": { actions: "noteGrant" } },
   states: {
     binding: {
       entry: { type: "post", params: ({ context }) => rules.boundNote(context) },

@@ -3,12 +3,15 @@ import type { CatalogEntry } from "../schemas/catalog.ts";
 import type { PortDone } from "../schemas/effect.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
 import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
+import type { KeptGrant } from "../schemas/grant.ts";
 import { canonicalJson, type Json, type JsonObject } from "../schemas/json.ts";
+import { limits } from "../schemas/limits.ts";
 import { type Outgoing, TurnOutcome } from "../schemas/message.ts";
 import type { HistoryItem, ModelAnswer, ModelCall } from "../schemas/model.ts";
 import { planStages, type StagePlan } from "./batch.ts";
 import type { InvocationEvent, InvocationInput } from "./invocation.ts";
 import { catalogOf, entryNamed, entryOf, refOf } from "./library.ts";
+import { withGrant } from "./policy/grant.ts";
 import { refusalKey } from "./policy/refusal.ts";
 import type { TurnContext, TurnEvent, TurnResult } from "./turn.ts";
 
@@ -139,13 +142,14 @@ export function stageRequests(context: TurnContext): readonly InvocationRequest[
 
 /** What an invocation is given. */
 export function invocationInput(context: TurnContext, request: InvocationRequest): InvocationInput {
-  const { capabilities, mode, grants, at } = context;
+  const { capabilities, mode, grants, at, epoch = 0 } = context;
   return {
     request,
     capabilities,
     mode,
     grants,
     at,
+    epoch,
     ...(wasRefused(context, request) && { wasRefused: true }),
   };
 }
@@ -174,20 +178,37 @@ export function refusedWith(
   return key === undefined || context.refused.includes(key) ? context.refused : [...context.refused, key];
 }
 
-/** What the model is told of a step, in the order in which it made its calls (CM-91). */
-export function history(context: TurnContext): readonly HistoryItem[] {
+/** Calls of the turn that were refused, those of this step included. */
+export function refusalsAfter({ refusals = 0, results }: TurnContext): number {
+  return refusals + results.filter(({ outcome }) => outcome === "denied").length;
+}
+
+/** The note of a turn that seems stuck, once: when so many refusals have come together (LC-21). */
+export function stuckNotes({ turn, refusals = 0 }: TurnContext, now: number): readonly Outgoing[] {
+  if (refusals >= limits.refusalsStuck || now < limits.refusalsStuck) return [];
+  return [{ kind: "note", type: "turn.stuck", body: { turn, refusals: now } }];
+}
+
+/** What the model is told of a step, in the order in which it made its calls (CM-91). `refusals`: of the turn so far. */
+export function history(context: TurnContext, refusals = 0): readonly HistoryItem[] {
   const byOrdinal = new Map(context.results.map((result) => [result.ordinal, result]));
   const repeats = repeatsOf(context.calls);
+  const hint = refusals < limits.refusalsStuck ? "" : stuckHint(refusals);
   return context.calls.flatMap((_call, index) => {
     const result = byOrdinal.get(ordinalOf(context, repeats.get(index) ?? index));
-    return result === undefined ? [] : [historyItem(result)];
+    return result === undefined ? [] : [historyItem(result, result.outcome === "denied" ? hint : "")];
   });
 }
 
-function historyItem(result: InvocationResult): HistoryItem {
+function stuckHint(refusals: number): string {
+  return `. ${refusals} calls of this turn were refused, so you seem stuck: try no variation of them, go on without ` +
+    "them, or end the turn and say what you need";
+}
+
+function historyItem(result: InvocationResult, hint: string): HistoryItem {
   const { callId, name, outcomeOf } = result;
   if (outcomeOf !== undefined) return { type: "result", callId, name, outcome: outcomeOf };
-  return { type: "refusal", callId, name, text: wordsFor(result) };
+  return { type: "refusal", callId, name, text: `${wordsFor(result)}${hint}` };
 }
 
 /** What the model is told in words of a call that yielded no result (R9). */
@@ -203,13 +224,15 @@ function wordsFor(result: InvocationResult): string {
 /** The event by which an invocation learns a decision. */
 export function decisionEvent(event: TurnEvent): InvocationEvent {
   if (event.type !== "turn.decided") throw new Error(`Cannot forward "${event.type}" as a decision`);
-  return { type: "question.decided", decision: event.decision, via: event.via, at: event.at };
+  const { decision, via, at, epoch } = event;
+  return { type: "question.decided", decision, via, at, epoch };
 }
 
-/** The turn's grants, with the rule of an `always_allow_for_session` answer. */
-export function grantsWith(grants: readonly string[], event: TurnEvent): readonly string[] {
-  if (event.type !== "turn.decided" || event.decision !== "always_allow_for_session") return grants;
-  return event.rule === undefined || grants.includes(event.rule) ? grants : [...grants, event.rule];
+/** The turn's grants, with what an answer added, or without what was revoked. */
+export function grantsAfter(grants: readonly KeptGrant[], event: TurnEvent): readonly KeptGrant[] {
+  if (event.type === "turn.revoked") return event.grants;
+  if (event.type !== "turn.decided" || event.grant === undefined) return grants;
+  return withGrant(grants, event.grant);
 }
 
 /** Too many rounds (CM-93). */

@@ -7,7 +7,7 @@ import { RequestOrigin } from "./invocation.ts";
 import { Json, JsonObject } from "./json.ts";
 import { McpDeclaration } from "./manifest.ts";
 import { HistoryItem, ToolChoice } from "./model.ts";
-import { QuestionSubject } from "./question.ts";
+import { QuestionSubject, WholeText } from "./question.ts";
 import { EffectClass, Mechanism } from "./tool.ts";
 
 /** The kinds of effects, one performer each. */
@@ -59,7 +59,8 @@ export const portArgs = {
   "model.generate": generateArgs,
   "tool.call": toolArgs,
   "tool.verify": toolArgs,
-  "question.ask": z.strictObject({ subject: QuestionSubject }),
+  /** `whole`: everything of which the subject's preview shows a part. It is shown before `allow` is taken (B18). */
+  "question.ask": z.strictObject({ subject: QuestionSubject, whole: WholeText.optional() }),
   "timer.set": z.strictObject({
     dueAtMs: z.number(),
     /** Up to this much is added by the performer, so that many timers do not fire as one. Milliseconds. */
@@ -146,10 +147,11 @@ export const McpEnd = z.strictObject({
 /** How a server ended. */
 export type McpEnd = z.infer<typeof McpEnd>;
 
-/** What a machine's `onDone` gets from a port: `event.output`. The kernel adds `at` and `intent` (K7). */
+/** What a machine's `onDone` gets from a port: `event.output`. The kernel adds `at`, `epoch` and `intent` (K7). */
 export interface PortDone {
   readonly value: Json;
   readonly at: number;
+  readonly epoch: number;
   readonly intent: IntentId;
 }
 
@@ -158,5 +160,6 @@ export interface PortFailed {
   readonly status: z.infer<typeof PortFailureStatus>;
   readonly failure: Failure;
   readonly at: number;
+  readonly epoch: number;
   readonly intent: IntentId;
 }

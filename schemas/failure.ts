@@ -15,6 +15,9 @@ export const FailureCode = z.enum([
   "approval_denied",
   "approval_expired",
   "approval_withdrawn",
+  "approval_stale",
+  "approval_too_large",
+  "approval_rate_exceeded",
   "approval_unavailable",
   "refused_before",
   // Performing.

@@ -51,9 +51,22 @@ export const limits = {
   recoveryAttemptsMax: 3,
 
   questionOpenMs: 3_600_000,
+  /** New questions of one session within the window; what would ask more is refused (B28). */
+  questionsPerWindowMax: 20,
+  questionWindowMs: 300_000,
+  /** How long an answer for the whole session counts (DM-36). Milliseconds. */
+  grantMs: 8 * 3_600_000,
+  /** Answers for the whole session that are kept; the oldest are forgotten, and asked for again. */
+  grantsMax: 100,
+  /** Longest text that is shown of what is approved: what is longer is not approvable (B18). */
+  approvalCharactersMax: 65_536,
+  /** Refusals in one turn after which the agent is told that it seems stuck (LC-21). */
+  refusalsStuck: 3,
   previewDepthMax: 6,
   previewItemsMax: 50,
   previewStringCharactersMax: 500,
+  /** Of these, the end of a string that is cut. */
+  previewTailCharacters: 120,
   previewCharactersMax: 2_048,
 
   restartsMax: 3,

@@ -50,6 +50,8 @@ export const SessionMessage = z.discriminatedUnion("type", [
   /** Calls one tool under the session's gates, in a turn of its own (DM-12). */
   z.strictObject({ type: z.literal("session.call"), call: HostCall }),
   z.strictObject({ type: z.literal("session.cancel"), reason: z.string().max(500) }),
+  /** Answers for the whole session end: those that a principal gave, or all (DM-36). */
+  z.strictObject({ type: z.literal("session.revoke"), principal: Principal.optional() }),
   z.strictObject({ type: z.literal("session.relay"), to: RootAddress, text }),
   z.strictObject({
     type: z.literal("session.answered"),
@@ -166,6 +168,8 @@ export interface Stamp {
   readonly at: number;
   /** The entry's position in the stream. */
   readonly seq: number;
+  /** The runtime that wrote the entry: another number after every start. */
+  readonly epoch: number;
   readonly command?: CommandRef | undefined;
   /** The root that sent it, if a root did. */
   readonly sender?: RootAddress | undefined;

@@ -1,6 +1,7 @@
 /** A question to a person: what is shown, what may be answered. */
 import { z } from "zod";
 import { Digest } from "./ids.ts";
+import { limits } from "./limits.ts";
 import { Principal } from "./principal.ts";
 
 /** Why a person is asked. */
@@ -28,6 +29,9 @@ export const offeredDecisions: { readonly [K in QuestionKind]: readonly Decision
   connect: ["allow", "deny"],
 };
 
+/** The words that people use for decisions, besides their own names. */
+export const decisionWords: { readonly [word: string]: Decision } = { always: "always_allow_for_session" };
+
 /** What a question shows: bounded and redacted before it gets here. */
 export const QuestionSubject = z.strictObject({
   kind: QuestionKind,
@@ -41,9 +45,23 @@ export const QuestionSubject = z.strictObject({
   preview: z.string().max(4_000),
   /** The session's rule that `always_allow_for_session` would add. */
   rule: z.string().max(600),
+  /** What may be answered; absent in questions of earlier releases, which offer all that their kind does. */
+  offers: z.array(Decision).min(1).optional(),
+  /** Set if `always_allow_for_session` counts for this call only: a secret is bound anew each time (DM-39). */
+  once: z.literal(true).optional(),
+  /** Length of the whole text of which `preview` shows a part; absent if it shows all. */
+  characters: z.int().min(1).max(limits.approvalCharactersMax).optional(),
 });
 /** What a question shows. */
 export type QuestionSubject = z.infer<typeof QuestionSubject>;
+
+/** What a question offers: an answer that is not among these is refused, whoever gives it. */
+export function offeredBy({ kind, offers }: Pick<QuestionSubject, "kind" | "offers">): readonly Decision[] {
+  return offers ?? offeredDecisions[kind];
+}
+
+/** The whole of what is approved, as it is shown: masked, with everything visible. */
+export const WholeText = z.string().min(1).max(limits.approvalCharactersMax);
 
 /** The value of a `question.ask` outcome. */
 export const Answer = z.strictObject({

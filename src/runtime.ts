@@ -16,7 +16,8 @@ import { createCatalogSeal } from "./effects/catalog_seal.ts";
 import { Conversations } from "./effects/conversation.ts";
 import type { Performers } from "./effects/performer.ts";
 import { loadShelved } from "./effects/shelved.ts";
-import { QuestionDesk } from "./effects/question_ask.ts";
+import { findClosedQuestion } from "./effects/closed_question.ts";
+import { QuestionDesk, type QuestionDeskOptions } from "./effects/question_ask.ts";
 import { createTimerSet } from "./effects/timer_set.ts";
 import { type Journal, openJournal } from "./journal/journal.ts";
 import type { Store, StoreError } from "./journal/store.ts";
@@ -67,6 +68,8 @@ export interface RuntimeOptions {
   readonly strict?: boolean;
   /** True while somebody can answer questions; if not, every question is a denial. */
   readonly hasAnswerer?: () => boolean;
+  /** Who may answer questions. By default persons only: no program and no agent (B26). */
+  readonly mayAnswer?: QuestionDeskOptions["mayAnswer"];
   /** Called once if the runtime can never write again: its store was taken over, or is broken. */
   readonly onFatal?: (error: StoreError) => void;
   /** Chooses among ready roots; the first by default. */
@@ -146,7 +149,12 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
   const journal = await openJournal({ store: options.store, seams, onFatal });
   const conversations = new Conversations(journal);
-  const questions = new QuestionDesk(seams, options.hasAnswerer ?? (() => true));
+  const questions = new QuestionDesk({
+    seams,
+    hasAnswerer: options.hasAnswerer ?? (() => true),
+    mayAnswer: options.mayAnswer,
+    findClosed: (id) => findClosedQuestion(journal, id),
+  });
   const kernelOf = () => made.kernel as Kernel;
   const redactor = options.redactor ?? createDoorRedactor();
   const services: HostServices = {

@@ -1,8 +1,11 @@
 /** The one verdict on a valid call: allowed, asked for, or denied; every check is on record (DM-31). */
 import type { ApprovalRule, CatalogEntry } from "../../schemas/catalog.ts";
 import { type Failure, failure, type FailureCode } from "../../schemas/failure.ts";
+import type { Grant, KeptGrant } from "../../schemas/grant.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
+import { callScope } from "./approval_scope.ts";
 import { matchCapability } from "./capability.ts";
+import { findGrant } from "./grant.ts";
 
 /** A call, and what its session may do. */
 export interface AuthorizeRequest {
@@ -10,17 +13,28 @@ export interface AuthorizeRequest {
   /** What the agent was granted. */
   readonly capabilities: readonly string[];
   readonly mode: PermissionMode;
-  /** Rules added to the session by `always_allow_for_session`. */
-  readonly grants: readonly string[];
+  /** Earlier answers for the whole session. */
+  readonly grants: readonly KeptGrant[];
   /** The rule of this very call: see `ruleKey`. Empty if it has none. */
   readonly rule: string;
+  /** When the call is made, and in which runtime: a grant is worth nothing later, or in another one. */
+  readonly at: number;
+  readonly epoch: number;
 }
 
 /** What a check, or all of them together, say of a call. */
 export type Verdict = "allow" | "ask" | "deny";
 
-/** The checks of a call, in their order. `schema` is passed before policy is asked, `refusal` is made after. */
-export type CheckName = "schema" | "enabled" | "capability" | "mode" | "approval" | "grant" | "refusal";
+/** The checks of a call, in their order. `schema` is passed before policy is asked, `shown` and `refusal` are made after. */
+export type CheckName =
+  | "schema"
+  | "enabled"
+  | "capability"
+  | "mode"
+  | "approval"
+  | "grant"
+  | "shown"
+  | "refusal";
 
 /** What one check said. Holds no argument of the call. */
 export interface Check {
@@ -39,6 +53,10 @@ export interface Authorization {
   /** One clause for people. */
   readonly reason: string;
   readonly failure?: Failure;
+  /** The earlier answer that allowed the call, if one did. */
+  readonly grant?: Grant;
+  /** True if the mode answered what policy asks. */
+  readonly isAutomatic?: true;
   /** The checks that were made; nothing is checked after a denial. */
   readonly checks: readonly Check[];
 }
@@ -81,12 +99,24 @@ export function authorize(request: AuthorizeRequest): Authorization {
       return { verdict, rule, reason: why, failure: failure(code ?? "policy_denied", why), checks };
     }
     if (verdict === "ask") {
-      const grant = checkGrant(request);
-      checks.push(grant);
-      return { verdict: grant.verdict, rule, reason: grant.verdict === "allow" ? grant.why : why, checks };
+      return underGrants(request, why, checks);
     }
   }
-  return { verdict: "allow", rule, reason: "Allowed by policy", checks };
+  const isAutomatic = checks.some(({ check, by }) => check === "approval" && by !== "");
+  const reason = "Allowed by policy";
+  return { verdict: "allow", rule, reason, checks, ...(isAutomatic ? { isAutomatic } : {}) };
+}
+
+/** What becomes of a call that policy asks about. An answer that counted once and does not now is told of (B23). */
+function underGrants(request: AuthorizeRequest, why: string, checks: readonly Check[]): Authorization {
+  const { entry, rule, grants, at, epoch } = request;
+  const found = findGrant(grants, { scope: callScope(entry, request), at, epoch });
+  const { grant } = found;
+  const verdict = grant === undefined ? "ask" : "allow";
+  const by = grant === undefined ? "" : "session";
+  const all: Check[] = [...checks, { check: "grant", verdict, by, why: found.why }];
+  if (grant !== undefined) return { verdict, rule, reason: found.why, checks: all, grant };
+  return { verdict, rule, reason: found.isStale ? `${why}. ${found.why}` : why, checks: all };
 }
 
 function checkEnabled({ entry }: AuthorizeRequest): Finding {
@@ -162,15 +192,4 @@ function checkApproval({ entry, mode }: AuthorizeRequest): Finding {
     case "auto":
       return { check: "approval", verdict: "allow", by: "", why: "Nobody asks" };
   }
-}
-
-function checkGrant({ grants, rule }: AuthorizeRequest): Check {
-  return rule !== "" && grants.includes(rule)
-    ? {
-      check: "grant",
-      verdict: "allow",
-      by: "session",
-      why: "Allowed for this session by an earlier answer",
-    }
-    : { check: "grant", verdict: "ask", by: "", why: "No earlier answer covers this call" };
 }

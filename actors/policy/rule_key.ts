@@ -2,18 +2,26 @@
 import type { CatalogEntry } from "../../schemas/catalog.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { canonicalJson } from "../../schemas/json.ts";
+import { holdsCommand, runsAnything } from "./offer.ts";
 
 /** Longest rule, in characters: what a question can show. */
 const ruleCharactersMax = 600;
 
 /**
  * The rule of a call. For a tool without side effects its canonical name, so that one answer allows all its calls; for
- * every other the name and the exact arguments, since one mutation never authorises another (DM-38). Empty if that is
- * longer than 600 characters: no rule can then be added, and "always" allows this one call only. A rule is compared
- * whole; it is never a hash, which two sets of arguments might share.
+ * every other, and for every command, the name and the exact arguments, since one mutation never authorises another
+ * (DM-38). Empty if that is longer than 600 characters, and for interpreters and wrappers, where it would not say what
+ * is run (B20): no rule can then be added, so "always" is not offered. A rule is compared whole; it is never a hash,
+ * which two sets of arguments might share.
  */
 export function ruleKey(entry: CatalogEntry, callArguments: JsonObject): string {
-  if (!entry.definition.sideEffects) return entry.canonicalName;
-  const rule = `${entry.canonicalName} ${canonicalJson(callArguments)}`;
-  return rule.length <= ruleCharactersMax ? rule : "";
+  if (runsAnything(entry, callArguments)) return "";
+  const isForAll = !entry.definition.sideEffects && !holdsCommand(callArguments);
+  return isForAll ? entry.canonicalName : exactKey(entry, callArguments);
+}
+
+/** Name and exact arguments of a call: what makes another one identical (DM-37). Empty if longer than 600 characters. */
+export function exactKey(entry: CatalogEntry, callArguments: JsonObject): string {
+  const key = `${entry.canonicalName} ${canonicalJson(callArguments)}`;
+  return key.length <= ruleCharactersMax ? key : "";
 }

@@ -1,6 +1,7 @@
 /** `troupe answer`. */
-import { Decision } from "../../schemas/question.ts";
+import { Decision, decisionWords } from "../../schemas/question.ts";
 import { localOperator } from "../../schemas/principal.ts";
+import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
 import { defineCommand, storeOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
 import { locateStore, openOwnersDoor } from "./host.ts";
@@ -10,36 +11,38 @@ export const command = defineCommand({
   args: ["QUESTION", "DECISION"],
   about: [
     "Answers a question of the process that runs the store. QUESTION is its id, as troupe questions shows it.",
-    "DECISION is one of those that the question offers: allow, deny or always_allow_for_session for an approval;",
-    "run_again, mark_applied, mark_not_applied or abandon for a call that may have happened.",
-    "The answer is recorded with you as its principal.",
+    "DECISION is one of those that the question offers: allow, deny or always (always_allow_for_session) for an",
+    "approval; run_again, mark_applied, mark_not_applied or abandon for a call that may have happened.",
+    "If troupe questions shows a part only, read all of it with troupe questions QUESTION, and say its hash with --shown.",
+    "The answer is recorded with you as its principal. The first answer counts.",
   ],
   options: {
     store: storeOption,
+    shown: { kind: "text", value: "HASH", help: "the hash of what you read, or its first 12 digits" },
     note: { kind: "text", value: "TEXT", help: "why, for the journal" },
   },
   examples: [
     "troupe answer session/ses_01JZ0000000000000000000000#12.1 allow",
     'troupe answer ID deny --note "not now"',
+    "troupe answer ID allow --shown sha256:3f1c9a77e0d2",
   ],
   run: async ({ cli, options, args }) => {
     const [id = "", given] = args;
-    const decision = Decision.safeParse(given);
+    const decision = Decision.safeParse(decisionWords[given ?? ""] ?? given);
     if (!decision.success) {
-      throw new UsageError(
-        "argument_invalid",
-        `There is no decision "${given}": use ${Decision.options.join(", ")}`,
-      );
+      const words = [...Decision.options, ...Object.keys(decisionWords)].join(", ");
+      throw new UsageError("argument_invalid", `There is no decision "${given}": use ${words}`);
     }
     const host = await openOwnersDoor(cli, await locateStore(cli, options.store));
     try {
       const question = (await host.listQuestions()).find((one) => one.id === id);
-      if (question === undefined) {
-        throw new UsageError("question_not_found", `No question "${id}" is open: see troupe questions`);
-      }
-      const { note } = options;
-      const answer = { decision: decision.data, by: localOperator, shown: question.shown };
-      await host.answer(id, note === undefined ? answer : { ...answer, note });
+      const { note, shown } = options;
+      const answer: GivenAnswer = { decision: decision.data, by: localOperator, note };
+      // One that is not open any more is told about: who answered it, or why nobody can.
+      await host.answer(
+        id,
+        question === undefined ? answer : { ...answer, shown: hashOf(question, answer, shown) },
+      );
       cli.terminal.out.line(`Answered ${id}: ${decision.data}`);
       return exitCodes.ok;
     } finally {
@@ -47,3 +50,26 @@ export const command = defineCommand({
     }
   },
 });
+
+/** Decisions after which something may be done: whoever gives one must have seen all of it (B18). */
+const granting: ReadonlySet<Decision> = new Set(["allow", "always_allow_for_session", "run_again"]);
+
+/** The hash of what was shown. What was shown in part must be named by who read it all. */
+function hashOf(
+  { id, whole, shown }: OpenQuestion,
+  { decision }: GivenAnswer,
+  named: string | undefined,
+): string {
+  if (named !== undefined) return isNamed(shown, named) ? shown : named;
+  if (whole === undefined || !granting.has(decision)) return shown;
+  throw new UsageError(
+    "question_unread",
+    `It asks about ${whole.length} characters, of which a part is shown: read troupe questions ${id}, then add --shown HASH`,
+  );
+}
+
+/** True if a hash, or its beginning of at least 12 digits, names what was shown. */
+function isNamed(shown: string, named: string): boolean {
+  const [digits, wanted] = [shown, named].map((hash) => hash.replace(/^sha256:/, ""));
+  return digits !== undefined && wanted !== undefined && wanted.length >= 12 && digits.startsWith(wanted);
+}

@@ -1,5 +1,5 @@
 /** Asks a person at the terminal, or answers as the command line ordered. */
-import { type Decision, offeredDecisions, type QuestionKind } from "../../schemas/question.ts";
+import { type Decision, offeredBy, type QuestionKind } from "../../schemas/question.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import type { ActingHost } from "../host/host.ts";
@@ -135,8 +135,8 @@ class TerminalAsker implements Asker {
   async #ask(question: OpenQuestion, signal: AbortSignal): Promise<Decision | undefined> {
     const { terminal, seams } = this.#options.cli;
     const { err } = terminal;
-    const offered = offeredDecisions[question.subject.kind];
-    for (const line of describeQuestion(question)) err.line(line);
+    const offered = offeredBy(question.subject);
+    for (const line of describeQuestion(question, "whole")) err.line(line);
     while (!signal.aborted) {
       const choices = offered.map((decision) => `${err.style.bold(keys[decision])} ${meanings[decision]}`)
         .join(", ");
@@ -161,18 +161,40 @@ const asked: { readonly [K in QuestionKind]: string } = {
   connect: "May this server be started?",
 };
 
-/** The question as a card. Everything in it was bounded and masked before; what acts on a terminal is made visible. */
-export function describeQuestion({ id, subject }: OpenQuestion): readonly string[] {
-  const { kind, tool, title, risk, reason, preview, rule } = subject;
+/**
+ * The question as a card. Everything in it was bounded and masked before; what acts on a terminal is made visible.
+ * `whole`: all that is approved, however long; `short`: its preview, with what is left out counted.
+ */
+export function describeQuestion(question: OpenQuestion, extent: "whole" | "short"): readonly string[] {
+  const { id, subject, whole, shown } = question;
+  const { kind, tool, title, risk, reason, preview } = subject;
+  const text = extent === "whole" ? whole ?? preview : preview;
   const rows: readonly (readonly [name: string, value: string])[] = [
     ["tool", `${tool} (${title})`],
     ["risk", risk],
     ["because", reason],
-    ...(kind === "connect" ? connectRows(preview) : [["arguments", preview] as const]),
-    ...(kind === "approval" ? [["always", `would allow: ${rule}`] as const] : []),
+    ...(kind === "connect" ? connectRows(preview) : [["arguments", text] as const]),
+    ["length", lengthText(question, extent)],
+    ["hash", shown],
+    ...(kind === "approval" ? [["always", alwaysText(subject)] as const] : []),
     ["question", id],
   ];
   return ["", `  ${asked[kind]}`, ...rows.map(([name, value]) => `  ${name.padEnd(9)}  ${visible(value)}`)];
+}
+
+function lengthText({ id, whole, subject }: OpenQuestion, extent: "whole" | "short"): string {
+  if (whole === undefined) return `${subject.preview.length} characters`;
+  const words = `${whole.length} characters`;
+  return extent === "whole" ? words : `${words}, of which a part is shown: troupe questions ${id} shows all`;
+}
+
+function alwaysText({ rule, once, ...subject }: OpenQuestion["subject"]): string {
+  if (!offeredBy(subject).includes("always_allow_for_session")) {
+    return "is not offered: no rule says exactly what would be allowed";
+  }
+  return once === undefined
+    ? `would allow: ${rule}`
+    : "counts for this call only: a secret is bound anew each time";
 }
 
 /** The preview of a server's start is lines of `name: value`. */

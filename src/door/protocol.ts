@@ -12,7 +12,7 @@ import { TurnOutcome } from "../../schemas/message.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
 import { SessionScope } from "../../schemas/profile.ts";
 import { Attachment } from "../../schemas/tool.ts";
-import { Decision, QuestionSubject } from "../../schemas/question.ts";
+import { Decision, QuestionSubject, WholeText } from "../../schemas/question.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import { SessionHome } from "../host/session_home.ts";
 
@@ -26,6 +26,7 @@ export const DoorQuestion = z.strictObject({
   id: z.string().max(200),
   root: RootAddress,
   subject: QuestionSubject,
+  whole: WholeText.optional(),
   shown: Digest,
   /** In milliseconds since the epoch; absent if it never expires. */
   deadlineAtMs: z.number().optional(),
@@ -146,7 +147,7 @@ export const doorMethods = {
     params: z.strictObject({
       question: z.string().max(200),
       decision: Decision,
-      shown: Digest,
+      shown: Digest.optional(),
       note: z.string().max(1_000).optional(),
     }),
     item: z.never(),

@@ -53,7 +53,7 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
       return questions;
     },
     answer: async (question, { decision, shown, note }) => {
-      await client.call("answer", { question, decision, shown, ...(note === undefined ? {} : { note }) });
+      await client.call("answer", { question, decision, shown, note });
     },
     close: () => client.close(),
   };

@@ -1,12 +1,7 @@
 /** `question.ask`: keeps the questions that are open, and takes answers from whoever may give them. */
 import { failure } from "../../schemas/failure.ts";
 import { intentKey, type RootAddress } from "../../schemas/ids.ts";
-import {
-  type Answer,
-  type Decision,
-  offeredDecisions,
-  type QuestionSubject,
-} from "../../schemas/question.ts";
+import { type Answer, type Decision, offeredBy, type QuestionSubject } from "../../schemas/question.ts";
 import type { Principal } from "../../schemas/principal.ts";
 import type { Json } from "../../schemas/json.ts";
 import { canonicalBytes, throughJson } from "../canonical.ts";
@@ -21,7 +16,9 @@ export interface OpenQuestion {
   readonly id: string;
   readonly root: RootAddress;
   readonly subject: QuestionSubject;
-  /** Hash of the subject: an answer must carry it. */
+  /** Everything of which the subject shows a part; absent if it shows all. */
+  readonly whole?: string | undefined;
+  /** Hash of the subject and the whole: an answer must carry it. */
   readonly shown: string;
   readonly deadlineAtMs: number;
 }
@@ -30,24 +27,42 @@ export interface OpenQuestion {
 export interface GivenAnswer {
   readonly decision: Decision;
   readonly by: Principal;
-  readonly shown: string;
+  /** Hash of what was shown. Without it only a question that is closed already can be told about. */
+  readonly shown?: string | undefined;
   readonly note?: string | undefined;
+}
+
+/** What became of a question that is not open, as its journal tells: see `closed_question.ts`. */
+export type ClosedQuestion =
+  | { readonly end: "answered"; readonly decision: Decision; readonly by: Principal }
+  | { readonly end: "expired" | "withdrawn" };
+
+/** Options of {@linkcode QuestionDesk}. */
+export interface QuestionDeskOptions {
+  readonly seams: Seams;
+  /** False if nobody will ever answer: every question is then refused at once (design.md section 8). */
+  readonly hasAnswerer: () => boolean;
+  /** Who may answer a question. By default persons: nobody that a model may speak through (B26). */
+  readonly mayAnswer?: ((by: Principal, question: OpenQuestion) => boolean) | undefined;
+  /** Looks a question up that is not open here; undefined if there never was one. */
+  readonly findClosed: (id: string) => Promise<ClosedQuestion | undefined>;
+}
+
+interface Waiting {
+  readonly question: OpenQuestion;
+  readonly settle: (answer: Answer) => void;
 }
 
 /** The questions of one runtime. */
 export class QuestionDesk {
-  readonly #seams: Seams;
-  readonly #open = new Map<
-    string,
-    { readonly question: OpenQuestion; readonly settle: (answer: Answer) => void }
-  >();
+  readonly #options: QuestionDeskOptions;
+  readonly #open = new Map<string, Waiting>();
+  /** Answers that were taken and may not be in the journal yet: the latest, oldest first. */
+  readonly #taken = new Map<string, ClosedQuestion>();
   readonly #listeners = new Set<(question: OpenQuestion) => void>();
-  /** False if nobody will ever answer: every question is then refused at once (design.md section 8). */
-  readonly #hasAnswerer: () => boolean;
 
-  constructor(seams: Seams, hasAnswerer: () => boolean) {
-    this.#seams = seams;
-    this.#hasAnswerer = hasAnswerer;
+  constructor(options: QuestionDeskOptions) {
+    this.#options = options;
   }
 
   /** Questions that are open, oldest first. */
@@ -62,42 +77,38 @@ export class QuestionDesk {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Answers a question. Refused if it is not open, if something else was shown, or if it offers no such decision. */
-  answer(id: string, given: GivenAnswer): void {
+  /**
+   * Answers a question. The first answer counts; the same one again, by the same principal, is no other (B24). Refused if
+   * something else was shown, if there is no such decision, if the principal may not decide, or if the question is over.
+   */
+  async answer(id: string, given: GivenAnswer): Promise<void> {
     const open = this.#open.get(id);
-    if (open === undefined) {
-      throw new KernelError(
-        "question_not_found",
-        `No question "${id}" is open: it was answered, withdrawn or expired`,
-      );
-    }
-    if (given.shown !== open.question.shown) {
-      throw new KernelError(
-        "question_changed",
-        `Question "${id}" shows something else now: look at it again`,
-      );
-    }
-    const offered = offeredDecisions[open.question.subject.kind];
-    if (!offered.includes(given.decision)) {
-      throw new KernelError("decision_not_offered", `Question "${id}" takes ${offered.join(", ")}`);
-    }
-    this.#open.delete(id);
-    const { note, ...answer } = given;
-    open.settle(note === undefined ? answer : { ...answer, note });
+    if (open === undefined) return refuseClosed(id, given, await this.#closed(id));
+    this.#check(open.question, given);
+    this.#take(id, open, given);
+  }
+
+  /** Refuses in the name of the host: nobody is there who could be asked. No other answer can be given like this. */
+  deny(id: string, by: Principal, note: string): void {
+    const open = this.#open.get(id);
+    if (open !== undefined) this.#take(id, open, { decision: "deny", by, shown: open.question.shown, note });
   }
 
   /** Performs one question: opens it, and ends with the answer, the deadline, or the machine's withdrawal. */
   readonly perform: Performer<"question.ask"> = async ({ root, id, request, signal }) => {
-    const { subject } = request.args;
-    if (!this.#hasAnswerer()) return unavailable();
+    const { subject, whole } = request.args;
+    const { seams, hasAnswerer } = this.#options;
+    if (!hasAnswerer()) return unavailable();
     const name = intentKey(root, id);
     const deadlineAtMs = request.deadlineAtMs ?? Infinity;
-    const shown = await this.#seams.digest(canonicalBytes(subject as unknown as Json));
+    const all = whole === undefined ? subject : { subject, whole };
+    const shown = await seams.digest(canonicalBytes(all as unknown as Json));
     const ended = await runUntil(
-      { clock: this.#seams.clock, deadlineAtMs, signal },
+      { clock: seams.clock, deadlineAtMs, signal },
       () =>
         new Promise<Answer>((settle) => {
-          const question = { id: name, root, subject, shown, deadlineAtMs };
+          const text = whole === undefined ? {} : { whole };
+          const question = { id: name, root, subject, ...text, shown, deadlineAtMs };
           this.#open.set(name, { question, settle });
           for (const listener of this.#listeners) listener(question);
         }),
@@ -114,6 +125,76 @@ export class QuestionDesk {
         throw ended.error;
     }
   };
+
+  #check(question: OpenQuestion, { decision, by, shown }: GivenAnswer): void {
+    const { id, subject } = question;
+    const mayAnswer = this.#options.mayAnswer ?? isPerson;
+    if (!mayAnswer(by, question)) {
+      throw new KernelError(
+        "answerer_refused",
+        `A ${by.kind} may not answer "${id}": a person decides, with troupe answer`,
+      );
+    }
+    if (shown === undefined) {
+      throw new KernelError("question_unread", `Look at "${id}" first: the answer says what was shown`);
+    }
+    if (shown !== question.shown) {
+      throw new KernelError("question_changed", `Question "${id}" shows something else: look at it again`);
+    }
+    const offered = offeredBy(subject);
+    if (!offered.includes(decision)) {
+      throw new KernelError("decision_not_offered", `Question "${id}" takes ${offered.join(", ")}`);
+    }
+  }
+
+  #take(id: string, { question, settle }: Waiting, { decision, by, note }: GivenAnswer): void {
+    this.#open.delete(id);
+    this.#taken.set(id, { end: "answered", decision, by });
+    if (this.#taken.size > takenMax) {
+      for (const oldest of this.#taken.keys()) {
+        this.#taken.delete(oldest);
+        break;
+      }
+    }
+    settle({ decision, by, shown: question.shown, ...(note === undefined ? {} : { note }) });
+  }
+
+  async #closed(id: string): Promise<ClosedQuestion | undefined> {
+    return this.#taken.get(id) ?? await this.#options.findClosed(id);
+  }
+}
+
+/** Taken answers that are remembered; older ones are in the journal long since. */
+const takenMax = 1_000;
+
+/** Agents and programs may act for whoever asked: they approve nothing (B26). */
+function isPerson({ kind }: Principal): boolean {
+  return kind === "operator" || kind === "user";
+}
+
+/** Says what became of a question that somebody answers too late. Silent if the same was said before (B24, B25). */
+function refuseClosed(id: string, { decision, by }: GivenAnswer, closed: ClosedQuestion | undefined): void {
+  if (closed === undefined) {
+    throw new KernelError("question_not_found", `There is no question "${id}": see troupe questions`);
+  }
+  switch (closed.end) {
+    case "answered": {
+      const { by: winner } = closed;
+      const isSame = closed.decision === decision && winner.kind === by.kind && winner.id === by.id;
+      if (isSame) return;
+      throw new KernelError(
+        "question_answered",
+        `Question "${id}" was answered already: ${closed.decision} by ${winner.kind} ${winner.id}`,
+      );
+    }
+    case "expired":
+      throw new KernelError("approval_expired", `Question "${id}" expired: nobody answered in time`);
+    case "withdrawn":
+      throw new KernelError(
+        "approval_stale",
+        `Nobody waits for "${id}" any more: its call was canceled, or what it was about has changed`,
+      );
+  }
 }
 
 function unavailable(): PerformerResult {

@@ -1,7 +1,7 @@
 /** Who answers questions: the givers of prompts, each for its own session. */
 import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import type { Principal } from "../../schemas/principal.ts";
-import type { OpenQuestion, QuestionDesk } from "../effects/question_ask.ts";
+import type { QuestionDesk } from "../effects/question_ask.ts";
 
 /** Who denies when nobody is there who could answer. */
 const nobody: Principal = { kind: "program", id: "no-answerer" };
@@ -35,15 +35,11 @@ export class Answerers {
     return desk.listen((question) => {
       const session = sessionOf(question.root) ?? question.root;
       if (question.subject.kind === "uncertain" || !this.#givers.has(session)) return;
-      if (!this.#answers(session)) deny(desk, question);
+      if (!this.#answers(session)) desk.deny(question.id, nobody, "Nobody is there who answers questions");
     });
   }
 
   #answers(root: RootAddress): boolean {
     return [...this.#givers.get(root) ?? []].some((giver) => giver.answers);
   }
-}
-
-function deny(desk: QuestionDesk, { id, shown }: OpenQuestion): void {
-  desk.answer(id, { decision: "deny", by: nobody, shown, note: "Nobody is there who answers questions" });
 }

@@ -177,7 +177,8 @@ function judge(request: ExplainRequest, entry: CatalogEntry, { ref, isStandIn }:
   if (schema.verdict === "deny") return [schema];
   const { capabilities } = agent.definition;
   const rule = ruleKey(entry, given ?? {});
-  return [schema, ...authorize({ entry, capabilities, mode, grants: [], rule }).checks];
+  const asked = { entry, capabilities, mode, grants: [], rule, at: 0, epoch: 0 };
+  return [schema, ...authorize(asked).checks];
 }
 
 function schemaFinding(given: JsonObject | undefined, { ref, isStandIn }: JudgeOptions): Finding {

@@ -9,6 +9,7 @@ import type { Runtime } from "../runtime.ts";
 import type { TurnReport } from "../turn_report.ts";
 import { builtinSources } from "../tools/builtin.ts";
 import type { Answerers } from "./answerers.ts";
+import { answerQuestion } from "./answering.ts";
 import type { ActingHost, CloseOptions, HostEvent, PromptOrder, SessionOrder } from "./host.ts";
 import type { Declarer } from "./declarer.ts";
 import { writeHome } from "./session_home.ts";
@@ -50,10 +51,7 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
       await accepted();
     },
     listQuestions: () => Promise.resolve(questions.list()),
-    answer: (id, answer) => {
-      questions.answer(id, answer);
-      return Promise.resolve();
-    },
+    answer: (id, answer) => answerQuestion(runtime, id, answer),
     close: (options = {}) => release(options),
   };
 }

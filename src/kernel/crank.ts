@@ -27,6 +27,7 @@ export function crank(kernel: Kernel, root: LiveRoot, mail: Mail): void {
     kind: opening.kind,
     seq: root.seq + 1,
     at: kernel.seams.clock.now(),
+    epoch: kernel.journal.epoch,
     body: opening.body,
   };
   const settled = mail.kind === "outcome" ? root.ports.get(mail.id)?.request : undefined;

@@ -68,7 +68,8 @@ export function feed(root: LiveRoot, crank: RecordedCrank): Divergence | undefin
       return diverged(root, first.seq, "the machine waits for this outcome", [id, waitingFor(root)]);
     }
   }
-  const beginning: Beginning = { kind: first.kind, seq: first.seq, at: first.at, body: first.body ?? null };
+  const { kind, seq, at, epoch, body = null } = first;
+  const beginning: Beginning = { kind, seq, at, epoch, body };
   const record = root.deliver(beginning);
   if (record.fault !== undefined) {
     return diverged(root, first.seq, "the machine takes the message", ["no fault", record.fault.message]);

@@ -13,6 +13,8 @@ export interface Beginning {
   readonly kind: "created" | "input" | "outcome";
   readonly seq: number;
   readonly at: number;
+  /** The runtime that writes it, or wrote it. */
+  readonly epoch: number;
   readonly body: Json;
 }
 
@@ -119,26 +121,27 @@ export class LiveRoot {
         return this.#start({ input: (beginning.body as unknown as CreatedBody).input });
       case "input": {
         const { message, command, sender } = beginning.body as unknown as InputBody;
-        const stamp = { at: beginning.at, seq: beginning.seq, command, sender };
+        const { at, seq, epoch } = beginning;
+        const stamp = { at, seq, epoch, command, sender };
         return this.#require().send({ ...message, ...stamp });
       }
       case "outcome":
-        return this.#settle(beginning.body as unknown as PortOutcome, beginning.at);
+        return this.#settle(beginning.body as unknown as PortOutcome, beginning);
     }
   }
 
-  #settle(outcome: PortOutcome, at: number): void {
+  #settle(outcome: PortOutcome, { at, epoch }: Pick<Beginning, "at" | "epoch">): void {
     const port = this.ports.get(outcome.id);
     if (port === undefined) throw new Error(`Cannot settle ${outcome.id}: no port waits for it`);
     this.ports.delete(outcome.id);
     this.attempts.delete(outcome.id);
     if (outcome.status === "ok") {
-      const done: PortDone = { value: outcome.value ?? null, at, intent: outcome.id };
+      const done: PortDone = { value: outcome.value ?? null, at, epoch, intent: outcome.id };
       port.ref.send({ type: "port.settled", done });
       return;
     }
     const why: Failure = outcome.failure ?? failure("tool_failed", "The effect failed without a reason");
-    const failed: PortFailed = { status: outcome.status, failure: why, at, intent: outcome.id };
+    const failed: PortFailed = { status: outcome.status, failure: why, at, epoch, intent: outcome.id };
     port.ref.send({ type: "port.failed", failed });
   }
 

@@ -57,6 +57,7 @@ class Twins {
       kind,
       seq: ++this.seq,
       at: 1_000 + this.seq,
+      epoch: 1,
       body: throughJson(body) as Json,
     };
     const records = this.roots.map((root) => root.deliver(beginning));

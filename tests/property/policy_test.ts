@@ -12,6 +12,7 @@ import { TrustLevel } from "../../schemas/provenance.ts";
 import { higherRisk } from "../../actors/risk.ts";
 import { ApprovalPolicy, RiskLevel } from "../../schemas/tool.ts";
 import { sourceOf, toolOf } from "../support/desk.ts";
+import { grantFor, sealedEntry } from "../support/tools.ts";
 
 const approval = fc.constantFrom(...ApprovalPolicy.options);
 const risk = fc.constantFrom(...RiskLevel.options);
@@ -116,8 +117,9 @@ function entryIn(given: Setting): CatalogEntry {
 
 function verdictOn(given: Setting): string {
   const { capabilities, mode } = given;
-  const grants = given.isGranted ? ["rule"] : [];
-  return authorize({ entry: entryIn(given), capabilities, mode, grants, rule: "rule" }).verdict;
+  const entry = sealedEntry(entryIn(given));
+  const grants = given.isGranted ? [grantFor(entry, "rule", { capabilities, mode })] : [];
+  return authorize({ entry, capabilities, mode, grants, rule: "rule", at: 1_000, epoch: 1 }).verdict;
 }
 
 /** How strict the verdict is: 0 allow, 1 ask, 2 deny. */

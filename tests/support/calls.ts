@@ -13,7 +13,7 @@ import type { Decision } from "../../schemas/question.ts";
 import type { EffectClass, Mechanism, ToolDefinition } from "../../schemas/tool.ts";
 import { canonicalJson } from "../../schemas/json.ts";
 import { type FailureSketch, type Run, startRun, toolOf } from "./desk.ts";
-import { catalogWith, entryFor } from "./tools.ts";
+import { catalogWith, entryFor, grantFor, sealedEntry } from "./tools.ts";
 import { digestNow } from "./world.ts";
 
 /** Seals a catalog of these tools and puts it where machines find it. `changes` are made to every entry. */
@@ -22,7 +22,7 @@ export function sealCatalog(
   changes: Partial<CatalogEntry> = {},
   epoch = 1,
 ): CatalogRef {
-  const catalog = { ...catalogWith(...tools.map((tool) => entryFor(tool, changes))), epoch };
+  const catalog = { ...catalogWith(...tools.map((tool) => sealedEntry(entryFor(tool, changes)))), epoch };
   const hash = digestNow(new TextEncoder().encode(canonicalJson(catalog)));
   internCatalog(hash, catalog);
   return { hash, epoch };
@@ -52,6 +52,7 @@ export interface CallSketch {
   readonly request?: Partial<InvocationRequest>;
   readonly capabilities?: readonly string[];
   readonly mode?: PermissionMode;
+  /** Rules that were allowed for the session, for this very entry. */
   readonly grants?: readonly string[];
   readonly wasRefused?: boolean;
 }
@@ -102,6 +103,7 @@ export function callInput(sketch: CallSketch) {
     sketch;
   const definition = toolOf("look", tool);
   const catalog = sealCatalog([definition], entry);
+  const sealed = sealedEntry(entryFor(definition, entry));
   const full = {
     ordinal,
     callId: "call_1",
@@ -111,7 +113,11 @@ export function callInput(sketch: CallSketch) {
     origin: "model",
     ...request,
   };
-  return { request: full as InvocationRequest, capabilities, mode, grants, wasRefused, at: 1_000 };
+  const given = grants.filter((rule) => rule !== "").map((rule) =>
+    grantFor(sealed, rule, { capabilities, mode })
+  );
+  const made = full as InvocationRequest;
+  return { request: made, capabilities, mode, grants: given, wasRefused, at: 1_000, epoch: 1 };
 }
 
 /** Starts one invocation as a turn would. */

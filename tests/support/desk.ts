@@ -106,12 +106,17 @@ export function wireForTest<M extends AnyStateMachine>(machine: M, desk: TestDes
 
 /** Answers the oldest pending ask of a kind with a value. `at` in milliseconds. */
 export function settlePort(desk: TestDesk, kind: PortKind, value: Json, at: number): void {
-  settleAsk(pendingOf(desk, kind), value, at);
+  settleAsk(pendingOf(desk, kind), value, { at, epoch: 1 });
 }
 
-function settleAsk(ask: Ask, value: Json, at: number): void {
+interface Moment {
+  readonly at: number;
+  readonly epoch: number;
+}
+
+function settleAsk(ask: Ask, value: Json, { at, epoch }: Moment): void {
   ask.state = "settled";
-  ask.ref?.send({ type: "port.settled", done: { value: throughJson(value), at, intent: ask.id } });
+  ask.ref?.send({ type: "port.settled", done: { value: throughJson(value), at, epoch, intent: ask.id } });
 }
 
 /** What {@linkcode failPort} tells a machine; the rest has defaults. */
@@ -125,7 +130,7 @@ export interface FailureSketch {
 }
 
 /** Fails the oldest pending ask of a kind: `failed`, `tool_unreachable`, or `tool_failed` if for good, unless the sketch says otherwise. */
-export function failPort(desk: TestDesk, kind: PortKind, sketch: FailureSketch, at: number): void {
+export function failPort(desk: TestDesk, kind: PortKind, sketch: FailureSketch, at: number, epoch = 1): void {
   const ask = pendingOf(desk, kind);
   ask.state = "failed";
   const failure = {
@@ -136,7 +141,7 @@ export function failPort(desk: TestDesk, kind: PortKind, sketch: FailureSketch, 
     retryable: sketch.retryable ?? true,
     ...(sketch.retryAfterMs === undefined ? {} : { retryAfterMs: sketch.retryAfterMs }),
   };
-  const failed: PortFailed = { status: sketch.status ?? "failed", failure, at, intent: ask.id };
+  const failed: PortFailed = { status: sketch.status ?? "failed", failure, at, epoch, intent: ask.id };
   ask.ref?.send({ type: "port.failed", failed });
 }
 
@@ -160,6 +165,8 @@ export function roundTrip<M extends AnyStateMachine>(machine: M, actor: Actor<M>
 export interface Run {
   /** Time of the next step, in milliseconds; moves on by 1 after each. */
   now: number;
+  /** The runtime that runs it; 1 unless a test says that it was started again. */
+  epoch: number;
   readonly desk: TestDesk;
   /** The machine's state value. */
   state(): unknown;
@@ -208,6 +215,7 @@ export function startRun<M extends AnyStateMachine>(machine: M, input: InputFrom
   const snapshot = () => actor.getSnapshot() as AnyMachineSnapshot;
   const run: Run = {
     now: 1_000,
+    epoch: 1,
     desk,
     state: () => snapshot().value,
     hasTag: (tag) => snapshot().hasTag(tag),
@@ -229,10 +237,11 @@ export function startRun<M extends AnyStateMachine>(machine: M, input: InputFrom
         let target: AnyActorRef | undefined = actor as AnyActorRef;
         for (const id of path) target = target?.getSnapshot().children[id];
         assert.ok(target, `no child ${path.join(" / ")}`);
-        target.send({ ...throughJson(message), at: run.now, seq: desk.seq, ...stamp });
+        target.send({ ...throughJson(message), at: run.now, seq: desk.seq, epoch: run.epoch, ...stamp });
       }),
-    settle: (kind, value, younger) => step(() => settleAsk(pendingOf(desk, kind, younger), value, run.now)),
-    fail: (kind, sketch = {}) => step(() => failPort(desk, kind, sketch, run.now)),
+    settle: (kind, value, younger) =>
+      step(() => settleAsk(pendingOf(desk, kind, younger), value, { at: run.now, epoch: run.epoch })),
+    fail: (kind, sketch = {}) => step(() => failPort(desk, kind, sketch, run.now, run.epoch)),
     pending: () => desk.asks.filter((ask) => ask.state === "pending").map((ask) => ask.request.port),
     kinds: () => desk.asks.map((ask) => ask.request.port),
     argsOf: (kind) => desk.asks.findLast((ask) => ask.request.port === kind)?.request.args,

@@ -1,5 +1,10 @@
 /** Builders for tests of tools: entries, catalogs, blobs in memory, and what a handler is given. */
+import { callScope } from "../../actors/policy/approval_scope.ts";
 import { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
+import type { Grant } from "../../schemas/grant.ts";
+import { canonicalJson, type Json } from "../../schemas/json.ts";
+import type { PermissionMode } from "../../schemas/mode.ts";
+import { localOperator } from "../../schemas/principal.ts";
 import type { ToolDefinition, ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { ToolBlobs, ToolUseContext } from "../../src/tools/tool.ts";
 import { openWorkspace, type Workspace } from "../../src/tools/workspace.ts";
@@ -19,6 +24,27 @@ export function entryFor(definition: ToolDefinition, changes: Partial<CatalogEnt
     enabled: true,
     ...changes,
   });
+}
+
+/** An entry with the hash that its catalog's sealing would give it. */
+export function sealedEntry({ hash: _, ...entry }: CatalogEntry): CatalogEntry {
+  return { ...entry, hash: digestNow(new TextEncoder().encode(canonicalJson(entry as unknown as Json))) };
+}
+
+/** What decides how much a grant is worth besides its rule. */
+export interface GrantCircumstances {
+  readonly capabilities?: readonly string[];
+  readonly mode?: PermissionMode;
+  readonly at?: number;
+  readonly epoch?: number;
+}
+
+/** A person's answer for the whole session about calls of an entry, given at 1,000 in the first runtime. */
+export function grantFor(entry: CatalogEntry, rule: string, given: GrantCircumstances = {}): Grant {
+  const { capabilities = [], mode = "default", at = 1_000, epoch = 1 } = given;
+  const scope = callScope(entry, { rule, capabilities, mode });
+  if (scope === null) throw new Error(`Nothing can be allowed for a whole session by "${rule}"`);
+  return { scope, by: localOperator, at, epoch };
 }
 
 /** A catalog of these entries. */

@@ -7,11 +7,12 @@ import type { JsonObject } from "../../schemas/json.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
 import { ApprovalPolicy, type ToolDefinition } from "../../schemas/tool.ts";
 import { toolOf } from "../support/desk.ts";
+import { grantFor, sealedEntry } from "../support/tools.ts";
 
 type EntrySketch = Partial<ToolDefinition> & Pick<CatalogEntry, "approvalBy" | "mayPassUnasked">;
 
 function entryOf({ approvalBy, mayPassUnasked, ...changes }: EntrySketch, enabled = true): CatalogEntry {
-  return {
+  return sealedEntry({
     sourceKind: "runtime",
     canonicalName: "write_file",
     providerName: "write_file",
@@ -24,7 +25,7 @@ function entryOf({ approvalBy, mayPassUnasked, ...changes }: EntrySketch, enable
     ...(enabled ? {} : { disabledBy: 'policy.deny of the host names "write_*"' }),
     ...(approvalBy === undefined ? {} : { approvalBy }),
     ...(mayPassUnasked === undefined ? {} : { mayPassUnasked }),
-  };
+  });
 }
 
 const call: JsonObject = { path: "a.txt", content: "x" };
@@ -39,7 +40,11 @@ interface Circumstances {
 
 function judge(entry: CatalogEntry, circumstances: Circumstances = {}) {
   const { grants = [], capabilities = ["fs.write"], mode = "default", given = call } = circumstances;
-  return authorize({ entry, capabilities, mode, grants, rule: ruleKey(entry, given) });
+  const allowed = grants.filter((rule) => rule !== "").map((rule) =>
+    grantFor(entry, rule, { capabilities, mode })
+  );
+  const rule = ruleKey(entry, given);
+  return authorize({ entry, capabilities, mode, grants: allowed, rule, at: 1_000, epoch: 1 });
 }
 
 /** Checks as words: `mode allow plan`. */
