@@ -34,7 +34,7 @@ Deno.test("tour: one call, from the prompt to the answer", async () => {
 
   // The answer carries the hash of what was shown, so that nobody agrees to something else.
   const { id, shown } = question;
-  runtime.questions.answer(id, { decision: "allow", by: localOperator, shown });
+  await runtime.questions.answer(id, { decision: "allow", by: localOperator, shown });
 
   // Now the tool acts, once. Its result goes to the model, and the model's last word to whoever waits.
   const { outcome, text } = await settled(world, report);
@@ -54,8 +54,10 @@ Deno.test("tour: one call, from the prompt to the answer", async () => {
     "outcome model.generate",
     "  note turn.planned",
     "  note invocation.judged",
+    "  note approval.requested",
     "  intent question.ask",
     "outcome question.ask",
+    "  note approval.decided",
     "  intent tool.call",
     "outcome tool.call",
     "  intent model.generate",

@@ -28,6 +28,7 @@ Deno.test("invocation of an allowed call asks for its effect at once and succeed
     outcomeOf: "1.0",
     attempts: 1,
     at: 1_001,
+    epoch: 1,
   });
 });
 

@@ -139,7 +139,7 @@ Deno.test("kernel gives a machine exactly the value that is written", async () =
   await puppet.tell({ type: "puppet.act", acts: [], b: -0, a: undefined as never, z: { y: [1.5, "é"] } });
   const [heard] = puppet.heard();
   assert.ok(Object.is(heard?.["b"], 0));
-  assert.deepEqual(Object.keys(heard ?? {}), ["type", "b", "z", "at", "seq", "command"]);
+  assert.deepEqual(Object.keys(heard ?? {}), ["type", "b", "z", "at", "seq", "epoch", "command"]);
   const body = (await puppet.entries())[1]?.body as { message: object };
   assert.deepEqual(Object.keys(body.message), ["type", "acts", "b", "z"]);
 });
@@ -159,7 +159,7 @@ Deno.test("kernel fails a crank that gives a living child's id to another", asyn
 });
 
 // Proves K7.
-Deno.test("kernel stamps inputs and outcomes with their time, and outcomes with the intent they answer", async () => {
+Deno.test("kernel stamps inputs and outcomes with their time and epoch, and outcomes with the intent they answer", async () => {
   const puppet = await openPuppet();
   const { world } = puppet.stage;
   await puppet.act({ do: "ask", id: "a", request: callOf("idempotent") }, {
@@ -174,9 +174,9 @@ Deno.test("kernel stamps inputs and outcomes with their time, and outcomes with 
   await puppet.hands[0]?.end(ok("fine"));
   const at = world.now();
   const [asked, failed, done] = puppet.heard();
-  assert.deepEqual([asked?.["at"], asked?.["seq"]], [at - 500, 2]);
-  assert.deepEqual(failed?.["error"], { status: "failed", failure, at: at - 250, intent: "2.0" });
-  assert.deepEqual(done?.["output"], { value: "fine", at, intent: "2.1" });
+  assert.deepEqual([asked?.["at"], asked?.["seq"], asked?.["epoch"]], [at - 500, 2, 1]);
+  assert.deepEqual(failed?.["error"], { status: "failed", failure, at: at - 250, epoch: 1, intent: "2.0" });
+  assert.deepEqual(done?.["output"], { value: "fine", at, epoch: 1, intent: "2.1" });
 });
 
 // Proves K8.

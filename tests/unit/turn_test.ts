@@ -266,7 +266,7 @@ Deno.test("turn takes the entry of every call from its frozen catalog", () => {
   sealCatalog([toolOf("look", { timeoutMs: 1 })], names, 2);
   run.settle("model.generate", modelAnswer("", [{ name: "docs__look" }, { name: "mcp.docs.look" }]));
   const { entry } = run.argsOf("tool.call") as PortArgs<"tool.call">;
-  assert.deepEqual(entry, { catalog: frozen.hash, name: "mcp.docs.look" });
+  assert.deepEqual(entry, { catalog: frozen.hash, name: "mcp.docs.look", hash: entry.hash });
   assert.equal(run.desk.asks.at(-1)?.request.deadlineAtMs, 31_001);
   run.settle("tool.call", toolReturn("done"));
   assert.deepEqual(asked(run).append.map((item) => item.type), ["result", "refusal"]);

@@ -151,7 +151,7 @@ function createDesk() {
       tell = listener;
       return () => tell = undefined;
     },
-    answer: (id: string, answer: GivenAnswer) => void answers.push({ id, ...answer }),
+    deny: (id: string, by: GivenAnswer["by"]) => void answers.push({ id, decision: "deny", by }),
   } as unknown as Parameters<Answerers["denyUnheard"]>[0];
   return { desk, answers, ask: (question: OpenQuestion) => tell?.(question) };
 }
