@@ -179,6 +179,9 @@ export interface Run {
   persisted(): string;
   /** Goes on in an actor restored from that text, as after a crash. Every step does so too. */
   restore(): void;
+  /** Changes the persisted state, as one that an earlier release wrote may differ, and goes on from there. */
+  // deno-lint-ignore no-explicit-any
+  rewrite(change: (state: any) => void): void;
   /** The state of a child, named by the ids on the way to it; undefined if it is gone. */
   child(...path: readonly string[]): AnyMachineSnapshot | undefined;
   /** Sends a message to the machine, or to a child named by the ids on the way to it. */
@@ -226,6 +229,13 @@ export function startRun<M extends AnyStateMachine>(machine: M, input: InputFrom
     restore: () => {
       actor = roundTrip(wired, actor);
       error = watch(actor);
+    },
+    rewrite: (change) => {
+      const state = JSON.parse(JSON.stringify(actor.getPersistedSnapshot()));
+      change(state);
+      actor = createActor(wired, { snapshot: state } as never) as Actor<M>;
+      error = watch(actor);
+      actor.start();
     },
     child: (...path) => {
       let found: AnyMachineSnapshot | undefined = snapshot();
