@@ -119,6 +119,8 @@ Deno.test("profile refuses a call of what it hides, and says so (CM-101)", () =>
     mode: "auto",
     grants: [],
     rule: "",
+    at: 0,
+    epoch: 1,
   });
   assert.deepEqual([verdict, failure?.code], ["deny", "tool_not_visible"]);
   assert.match(failure?.message ?? "", /not visible in this session: the profile "reader" does not name it/);
