@@ -228,17 +228,15 @@ export function withNext({ declaration, next }: ConnectionContext): Partial<Conn
   return { declaration: next, next: null, failure: null, ...(isSame ? {} : { isApproved: false }) };
 }
 
-/** Most commands that wait at once: all are answered in one step, which may hand over only so much (K8). */
-const commandsWaitingMax = 256;
-
 /** True if one more command cannot wait for its answer (I12). Messages of roots wait for none. */
 export function isCrowded({ waiters, closers }: ConnectionContext, event: ConnectionEvent): boolean {
-  return commandIn(event).length > 0 && waiters.length + closers.length >= commandsWaitingMax;
+  return commandIn(event).length > 0 && waiters.length + closers.length >= limits.connectionCommandsMax;
 }
 
 /** Answers a command that cannot wait. */
 export function refuse(event: ConnectionEvent): readonly Outgoing[] {
-  const message = `${commandsWaitingMax} commands wait for this connection already: try again later`;
+  const message =
+    `${limits.connectionCommandsMax} commands wait for this connection already: try again later`;
   return commandIn(event).map((command) => reply(command, retryableFailure("mailbox_full", message)));
 }
 

@@ -14,18 +14,18 @@ import type { HostCall } from "../schemas/invocation.ts";
 import { limits } from "../schemas/limits.ts";
 import type { ApprovalScope, KeptGrant } from "../schemas/grant.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
-import type { CommandRef, Outgoing, SessionMessage, SessionServer, Stamp } from "../schemas/message.ts";
+import type { CommandRef, SessionMessage, SessionServer, Stamp } from "../schemas/message.ts";
 import type { Principal } from "../schemas/principal.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import type { InvocationReport } from "./invocation.ts";
 import { post } from "./outbox.ts";
 import { port } from "./port.ts";
-import { type QuestionInput, questionMachine, type QuestionResult } from "./question.ts";
+import { questionMachine, type QuestionResult } from "./question.ts";
 import * as prompts from "./session_prompts.ts";
 import * as questions from "./session_questions.ts";
 import * as rules from "./session_rules.ts";
-import { type TurnEvent, turnMachine, type TurnResult } from "./turn.ts";
+import { turnMachine, type TurnResult } from "./turn.ts";
 
 /** What a session is created with. */
 export interface SessionInput {
@@ -97,24 +97,6 @@ export interface SessionContext extends SessionInput {
   /** How often grants were revoked. */
   readonly revocations?: number;
   readonly questions: readonly OpenQuestion[];
-}
-
-/** What a step about questions needs of a machine's queue of actions. */
-interface Queue {
-  (action: { readonly type: "post"; readonly params: Outgoing }): void;
-  assign(changes: questions.QuestionStep["changes"]): void;
-  spawnChild(src: "question", options: { readonly id: string; readonly input: QuestionInput }): void;
-  stopChild(id: string): void;
-  sendTo(id: string, event: TurnEvent): void;
-}
-
-/** Does what a step about questions says, all in one commit. */
-function act(enqueue: Queue, { turn }: SessionContext, step: questions.QuestionStep): void {
-  for (const params of step.notes) enqueue({ type: "post", params });
-  for (const id of step.stop) enqueue.stopChild(id);
-  if (step.start !== undefined) enqueue.spawnChild("question", step.start);
-  enqueue.assign(step.changes);
-  for (const event of step.told) enqueue.sendTo(`turn/${turn}`, event);
 }
 
 /** The behaviour of one session. Stops at 1,000 microsteps (K8). */
@@ -194,19 +176,19 @@ export const sessionMachine = setup({
     }),
     noteAnswer: assign(({ context, event }) => ({ notices: rules.noticesWith(context.notices, event) })),
     openQuestion: enqueueActions(({ context, enqueue, event }) =>
-      act(enqueue, context, questions.openQuestion(context, event))
+      questions.act(enqueue, context, questions.openQuestion(context, event))
     ),
     withdrawQuestion: enqueueActions(({ context, enqueue, event }) =>
-      act(enqueue, context, questions.withdrawQuestion(context, event))
+      questions.act(enqueue, context, questions.withdrawQuestion(context, event))
     ),
     settleQuestion: enqueueActions(({ context, enqueue, event }) =>
-      act(enqueue, context, questions.settleQuestion(context, event))
+      questions.act(enqueue, context, questions.settleQuestion(context, event))
     ),
     endStale: enqueueActions(({ context, enqueue, event }) =>
-      act(enqueue, context, questions.endStale(context, event))
+      questions.act(enqueue, context, questions.endStale(context, event))
     ),
     revoke: enqueueActions(({ context, enqueue, event }) =>
-      act(enqueue, context, questions.revoke(context, event))
+      questions.act(enqueue, context, questions.revoke(context, event))
     ),
     acceptRevocation: enqueueActions(({ enqueue, event }) => {
       for (const params of rules.acknowledge(event, "revoked")) enqueue({ type: "post", params });

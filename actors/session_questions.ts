@@ -23,6 +23,24 @@ export interface QuestionStep {
   readonly notes: readonly Outgoing[];
 }
 
+/** What a step about questions needs of a machine's queue of actions. */
+interface Queue {
+  (action: { readonly type: "post"; readonly params: Outgoing }): void;
+  assign(changes: QuestionStep["changes"]): void;
+  spawnChild(src: "question", options: { readonly id: string; readonly input: QuestionInput }): void;
+  stopChild(id: string): void;
+  sendTo(id: string, event: TurnEvent): void;
+}
+
+/** Does what a step about questions says, all in one commit. */
+export function act(enqueue: Queue, { turn }: SessionContext, step: QuestionStep): void {
+  for (const params of step.notes) enqueue({ type: "post", params });
+  for (const id of step.stop) enqueue.stopChild(id);
+  if (step.start !== undefined) enqueue.spawnChild("question", step.start);
+  enqueue.assign(step.changes);
+  for (const event of step.told) enqueue.sendTo(`turn/${turn}`, event);
+}
+
 const nothing: QuestionStep = { changes: {}, stop: [], told: [], notes: [] };
 
 /** How a decision came about, for the invocation and the journal. */

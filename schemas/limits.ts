@@ -22,6 +22,8 @@ export const limits = {
   commandKeyBytesMax: 256,
   promptCharactersMax: 200_000,
   promptsQueuedMax: 16,
+  /** Commands that wait for one connection: all are answered in one step, which may hand over only so much (K8). */
+  connectionCommandsMax: 256,
   noticesMax: 32,
 
   mailboxMessagesMax: 1_000,

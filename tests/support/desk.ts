@@ -130,7 +130,7 @@ export interface FailureSketch {
 }
 
 /** Fails the oldest pending ask of a kind: `failed`, `tool_unreachable`, or `tool_failed` if for good, unless the sketch says otherwise. */
-export function failPort(desk: TestDesk, kind: PortKind, sketch: FailureSketch, at: number, epoch = 1): void {
+export function failPort(desk: TestDesk, kind: PortKind, sketch: FailureSketch, moment: Moment): void {
   const ask = pendingOf(desk, kind);
   ask.state = "failed";
   const failure = {
@@ -141,7 +141,7 @@ export function failPort(desk: TestDesk, kind: PortKind, sketch: FailureSketch, 
     retryable: sketch.retryable ?? true,
     ...(sketch.retryAfterMs === undefined ? {} : { retryAfterMs: sketch.retryAfterMs }),
   };
-  const failed: PortFailed = { status: sketch.status ?? "failed", failure, at, epoch, intent: ask.id };
+  const failed: PortFailed = { status: sketch.status ?? "failed", failure, ...moment, intent: ask.id };
   ask.ref?.send({ type: "port.failed", failed });
 }
 
@@ -251,7 +251,7 @@ export function startRun<M extends AnyStateMachine>(machine: M, input: InputFrom
       }),
     settle: (kind, value, younger) =>
       step(() => settleAsk(pendingOf(desk, kind, younger), value, { at: run.now, epoch: run.epoch })),
-    fail: (kind, sketch = {}) => step(() => failPort(desk, kind, sketch, run.now, run.epoch)),
+    fail: (kind, sketch = {}) => step(() => failPort(desk, kind, sketch, { at: run.now, epoch: run.epoch })),
     pending: () => desk.asks.filter((ask) => ask.state === "pending").map((ask) => ask.request.port),
     kinds: () => desk.asks.map((ask) => ask.request.port),
     argsOf: (kind) => desk.asks.findLast((ask) => ask.request.port === kind)?.request.args,
