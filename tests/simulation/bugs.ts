@@ -245,6 +245,11 @@ export const canaries: readonly Canary[] = [
     rules: ["I5", "K25"],
   },
   {
+    name: "whatever a person answers, the call is made",
+    bug: { wire: (desk) => guardedTurn(wirePoisonous(desk), "isGranted", () => true) },
+    rules: ["I5", "K25"],
+  },
+  {
     name: "a machine decides by what is not in the journal",
     bug: {
       wire: (desk) => {

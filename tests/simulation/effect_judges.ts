@@ -1,6 +1,7 @@
 /** Judges of effects: what the outside world saw, against what the journal says and what the model was told. */
 import type { InvocationOutcome } from "../../schemas/invocation.ts";
 import { canonicalJson } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
 import { ConversationFold } from "../../src/effects/conversation_fold.ts";
 import type { Case } from "./judges.ts";
 import { type LedgerLine, type Performed, wasDurable } from "./outside.ts";
@@ -157,16 +158,26 @@ function judgeStory(one: Case, story: Story): void {
   judgeEnding(one, story, tool);
 }
 
-/** I5, K9: a tool that needs approval has a durable yes before it, for this call or for all of its rule. */
+/**
+ * I5, K9: a tool that needs approval has a durable yes before it: to this very call, as it was shown, or to all of its
+ * rule, by this runtime's operator, of this entry, within 8 hours. Later attempts of a call need no other one.
+ */
 function judgeApproval({ evidence, complain }: Case, story: Story, tool: Tool): void {
   if (tool.approval === undefined) return;
   const { root, name, intents, decisions, grants } = story;
-  const allowed = decisions.find(({ decision }) => decision === "allow" || decision.startsWith("always"));
-  for (const { id, seq, rule } of intents) {
-    const yes = Math.min(allowed?.seq ?? Infinity, grants.get(rule) ?? Infinity);
-    if (yes > seq) {
-      complain("I5", `${root} ${name} calls ${tool.name} at ${seq}, and nobody allowed it before`);
-    }
+  const [first] = intents;
+  if (first === undefined) return;
+  const answers = decisions.filter(({ decision, shown }) =>
+    (decision === "allow" || decision.startsWith("always")) && shown === first.shown
+  );
+  const granted = grants.filter(({ rule, entry, epoch, at }) =>
+    rule === first.rule && entry === first.entry && epoch === first.epoch && first.at - at < limits.grantMs
+  );
+  const yes = Math.min(Infinity, ...[...answers, ...granted].map(({ seq }) => seq));
+  if (yes > first.seq) {
+    complain("I5", `${root} ${name} calls ${tool.name} at ${first.seq}, and nobody allowed it before`);
+  }
+  for (const { id, seq } of intents) {
     for (const { root: of, id: started, key, durableTo } of evidence.outside.performed) {
       if (of !== root || started !== id || durableTo >= Math.min(yes, seq)) continue;
       complain("K9", `${key} (${tool.name}) started before its approval at ${yes} was durable`);

@@ -54,12 +54,14 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
 }
 
 function namesOf({ kind, type, body }: Entry): string[] {
-  const { status, effect, stages } = body as {
+  const { status, effect, stages, shared } = body as {
     readonly status?: string;
     readonly effect?: string;
     readonly stages?: readonly { readonly dispatch: string }[];
+    readonly shared?: true;
   };
-  const kinds = stages?.map(({ dispatch }) => dispatch) ?? [status ?? effect ?? ""];
+  const kinds = stages?.map(({ dispatch }) => dispatch) ??
+    [status ?? effect ?? (shared === true ? "shared" : "")];
   return kinds.map((one) => `${kind} ${type} ${one}`.trimEnd());
 }
 

@@ -32,6 +32,8 @@ export const tools: readonly Tool[] = [
   { name: "charge", effect: "non_idempotent", parallelSafe: true },
   { name: "stall", effect: "non_idempotent", habit: "stall", timeoutMs: 4_000 },
   { name: "wipe", effect: "non_idempotent", approval: "prompt" },
+  // Two votes for the same at once are one question.
+  { name: "vote", effect: "non_idempotent", approval: "prompt", parallelSafe: true },
 ];
 
 /** The tool of a name. */
@@ -126,7 +128,10 @@ const script: { readonly [prompt: string]: readonly (readonly Call[])[] } = {
   ],
   cancel: [[{ tool: "stall", text: "g" }, { tool: "peek", text: "h" }]],
   deadline: [[{ tool: "sleep", text: "i" }, { tool: "stall", text: "j" }]],
-  flaky: [[{ tool: "flaky", text: "k" }, { tool: "flaky_book", text: "l" }]],
+  flaky: [
+    [{ tool: "flaky", text: "k" }, { tool: "flaky_book", text: "l" }],
+    [{ tool: "vote", text: "v" }, { tool: "vote", text: "v" }, { tool: "vote", text: "w" }],
+  ],
   ask: [[{ tool: "book", text: "m" }]],
 };
 

@@ -27,6 +27,8 @@ Deno.test("script has every kind of effect, trouble and message, and writes enou
     "outcome timer.set ok",
     "note turn.planned parallel",
     "note turn.planned serial",
+    "note approval.requested shared",
+    "note approval.decided",
     "note cancel_asked",
     "note poisoned",
     "message session.prompt",
