@@ -58,6 +58,13 @@ function noteText(type: string, body: unknown): string | undefined {
       return `from ${peekText(body, "from")} to ${peekText(body, "to")} after ${
         peekText(body, "lastErrorCode")
       }`;
+    case "approval.requested":
+      return requestedText(body);
+    case "approval.decided":
+    case "approval.denied":
+      return decidedText(body);
+    case "turn.stuck":
+      return `turn ${peekText(body, "turn")} seems stuck: ${peekText(body, "refusals")} calls were refused`;
     default:
       return undefined;
   }
@@ -196,6 +203,27 @@ function judgedText(body: unknown): string {
   });
   const head = `${peekText(body, "ordinal")} ${peekText(body, "tool")} ${peekText(body, "verdict")}`;
   return [head, ...checks].join(", ");
+}
+
+/** That somebody is asked about a call, in a question of its own or in that of another call. */
+function requestedText(body: unknown): string {
+  const how = peek(body, "shared") === true ? "waits for the answer to" : "is asked about in";
+  return `${peekText(body, "ordinal")} ${peekText(body, "tool")} ${how} ${peekText(body, "question")}`;
+}
+
+/** What was decided about a call, by whom, and whether anybody was asked just now. */
+function decidedText(body: unknown): string {
+  const [kind, via, code] = [peekText(body, "by", "kind"), peekText(body, "via"), peekText(body, "code")];
+  const how = [
+    ...(peek(body, "cached") === true ? ["by an earlier answer"] : []),
+    ...(peek(body, "automatic") === true ? ["automatic"] : []),
+    ...(peek(body, "shared") === true ? ["shared"] : []),
+    ...(via === "" || via === "answered" ? [] : [via]),
+    ...(code === "" ? [] : [code]),
+  ];
+  const head = `${peekText(body, "ordinal")} ${peekText(body, "tool")} ${peekText(body, "decision")}`;
+  const by = kind === "" ? "" : ` by ${kind} ${peekText(body, "by", "id")}`;
+  return `${head}${by}${how.length === 0 ? "" : `, ${how.join(", ")}`}`;
 }
 
 function planText(body: unknown): string {

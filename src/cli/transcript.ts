@@ -6,6 +6,7 @@ import type { HostEvent } from "../host/host.ts";
 import type { TurnReport } from "../turn_report.ts";
 import { isCall } from "../journal/named_blobs.ts";
 import { visible } from "../tools/visible.ts";
+import { entryText } from "./entry_text.ts";
 import { jsonLine } from "./json_line.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
 import { cutTo, durationText } from "./table.ts";
@@ -121,6 +122,7 @@ class Transcript implements TurnView {
       this.#startedAt ??= entry.at;
     }
     if (kind === "note" && type === "turn.planned") this.#noteStages(entry);
+    if (kind === "note" && type === "turn.stuck") this.note(entryText(entry));
     if (kind === "message" && type === "catalog.renew") this.#connect(entry);
     if (kind === "input" && type.startsWith("catalog.")) this.#connected(entry);
     if (kind === "intent") this.#ask(entry);

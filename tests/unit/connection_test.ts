@@ -92,8 +92,7 @@ Deno.test("connection asks a person before it starts a server whose gate is prom
   }
 });
 
-// Proves DM-34 for servers: silence permits nothing.
-Deno.test("connection starts nothing if nobody answers in time, or nobody is there to be asked", () => {
+Deno.test("connection starts nothing if nobody answers in time, or nobody is there to be asked (DM-34)", () => {
   for (
     const [status, code, why] of [
       ["timed_out", "approval_expired", /nobody answered in time/],

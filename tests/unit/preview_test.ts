@@ -8,8 +8,7 @@ Deno.test("preview shows small arguments whole", () => {
   assert.equal(shown, '{"path": "a.txt", "lines": [1, 2], "deep": {"on": true, "none": null}}');
 });
 
-// Proves DM-32.
-Deno.test("preview masks values under secret names, whatever they look like", () => {
+Deno.test("preview masks values under secret names, whatever they look like (DM-32)", () => {
   const shown = previewArguments({
     headers: { Authorization: "Bearer hunter2", "X-Api-Key": "hunter2", accept: "text" },
     db_password: { nested: "hunter2" },
@@ -26,8 +25,7 @@ Deno.test("preview masks values under secret names, whatever they look like", ()
   for (const name of ["path", "max_tokens", "author", "pattern"]) assert.ok(!isSecretName(name), name);
 });
 
-// Proves DM-33: 6 levels, 50 items, 500 characters of a string, 2,048 in all.
-Deno.test("preview stops at depth, items, characters of a string, and characters in all", () => {
+Deno.test("preview stops at 6 levels, 50 items, 500 characters of a string, and 2,048 in all (DM-33)", () => {
   let deep: Json = "bottom";
   for (let level = 0; level < 10; level++) deep = { deep };
   const shownDeep = previewArguments({ deep });

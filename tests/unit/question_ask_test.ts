@@ -5,7 +5,7 @@ import { localOperator } from "../../schemas/principal.ts";
 import type { Decision } from "../../schemas/question.ts";
 import type { GivenAnswer, OpenQuestion } from "../../src/effects/question_ask.ts";
 import { answerQuestion } from "../../src/host/answering.ts";
-import { openStage, settled, type Stage, type StageOptions } from "../support/stage.ts";
+import { openStage, settled, type Stage, type StageOptions, type ToolSketch } from "../support/stage.ts";
 
 const ada: Principal = { kind: "user", id: "ada" };
 const pay = {
@@ -138,6 +138,24 @@ Deno.test("question takes no answer that does not say what was shown (B18, K3)",
     refusal("question_changed"),
   );
   assert.equal(stage.runtime.questions.list().length, 1);
+});
+
+// The same place in the journal, another call: what a crash before the commit may leave behind (K3).
+Deno.test("question takes no answer to what stood at its place before, and what is done is what was shown (B21)", async () => {
+  const done: unknown[] = [];
+  const work: ToolSketch["work"] = (_use, input) => (done.push(input), Promise.resolve("paid"));
+  const askFor = (text: string) => {
+    const call = { text: "", calls: [{ tool: "pay", arguments: { text } }] };
+    return asking({ tools: [{ ...pay, work }], answers: [call, { text: "Done." }] });
+  };
+  const { question: small } = await askFor("10 to Ada");
+  const { stage, report, question: large } = await askFor("9000 to Eve");
+  assert.equal(large.id, small.id);
+  await assert.rejects(give(stage, small), refusal("question_changed"));
+  assert.deepEqual([done, stage.runtime.questions.list().length], [[], 1]);
+  await give(stage, large);
+  await settled(stage.world, report);
+  assert.deepEqual(done, [{ text: "9000 to Eve" }]);
 });
 
 Deno.test("question that nobody asked is not found", async () => {

@@ -43,8 +43,7 @@ Deno.test("question passes every decision on that it offers", () => {
   }
 });
 
-// Proves DM-34.
-Deno.test("question counts every other answer to an approval as a denial", () => {
+Deno.test("question counts every other answer to an approval as a denial (DM-34)", () => {
   for (const value of [answer("run_again"), answer("abandon"), { decision: "yes" }, null, "allow"]) {
     const run = ask("approval");
     run.settle("question.ask", JSON.parse(JSON.stringify(value)));
@@ -53,8 +52,7 @@ Deno.test("question counts every other answer to an approval as a denial", () =>
   }
 });
 
-// Proves DM-34: silence and absence are denials.
-Deno.test("question about an approval expires into a denial", () => {
+Deno.test("question about an approval expires into a denial, and is one where nobody is there (DM-34)", () => {
   const silent = ask("approval");
   silent.fail("question.ask", { status: "timed_out", code: "approval_expired" });
   assert.deepEqual(silent.output(), {

@@ -23,6 +23,7 @@ const tools = [
     sideEffects: true,
     parallelSafe: true,
   }),
+  toolOf("subagent_spawn", { approvalPolicy: "prompt", effectClass: "non_idempotent", sideEffects: true }),
   toolOf("bind", { approvalPolicy: "prompt", capability: "secret.bind:TOKEN" }),
 ];
 const catalog = sealCatalog(tools);
@@ -244,6 +245,29 @@ Deno.test("session ends a question whose tool changed while it was open, and its
     assert.match(told(run)[0] ?? "", /^denied: The tool was changed while a person was asked about it/);
     assert.ok(approvals(run).includes("approval.denied call/0.0 deny automatic"));
   }
+});
+
+Deno.test("session asks about work for another agent as about any call: by name and exact arguments (DM-41, DM-38)", () => {
+  const run = openSession();
+  call(run, ["subagent_spawn", { task: "read" }]);
+  const [asked] = open(run);
+  assert.ok(asked?.scope);
+  assert.deepEqual(asked.scope, {
+    rule: 'subagent_spawn {"task":"read"}',
+    subject: "subagent_spawn",
+    entry: asked.entry,
+    coreRevision: "core-1",
+    capabilities: "secret.bind:TOKEN",
+    mode: "default",
+  });
+  answer(run, "always_allow_for_session");
+  assert.deepEqual(grants(run).map(({ scope }) => scope), [asked.scope]);
+  run.settle("tool.call", toolReturn("done"));
+  call(run, ["subagent_spawn", { task: "read" }]);
+  assert.deepEqual(run.pending(), ["tool.call"]);
+  run.settle("tool.call", toolReturn("done"));
+  call(run, ["subagent_spawn", { task: "delete" }]);
+  assert.deepEqual(run.pending(), ["question.ask"]);
 });
 
 // B17: words in a conversation decide nothing.

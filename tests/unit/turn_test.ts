@@ -79,6 +79,29 @@ Deno.test("turn completes with an answer that calls nothing", () => {
   assert.deepEqual([run.status(), run.notes().map(({ type }) => type)], ["done", ["tools.bound"]]);
 });
 
+Deno.test("turn in which calls are refused again and again tells its model that it seems stuck (LC-21)", () => {
+  const run = startTurn();
+  const refuse = (...names: string[]) => {
+    run.settle("model.generate", modelAnswer("", names.map((name) => ({ name }))));
+    while (run.pending().includes("tool.call")) run.settle("tool.call", toolReturn("ok"));
+    return asked(run).append.map((item) => item.type === "refusal" ? item.text : item.type);
+  };
+  const stuck = () => run.notes().filter(({ type }) => type === "turn.stuck").map(({ body }) => body);
+  for (const text of [...refuse("refused"), ...refuse("refused", "look")]) {
+    assert.doesNotMatch(text, /stuck/);
+  }
+  assert.deepEqual(stuck(), []);
+  const [denied, looked] = refuse("refused", "look");
+  assert.match(
+    denied ?? "",
+    /\. 3 calls of this turn were refused, so you seem stuck: try no variation of them/,
+  );
+  assert.equal(looked, "result");
+  // The model is told as long as it goes on so; the journal says it once.
+  assert.match(refuse("refused")[0] ?? "", /4 calls of this turn were refused/);
+  assert.deepEqual(stuck(), [{ turn: 3, refusals: 3 }]);
+});
+
 // Proves CM-88, CM-89, DM-18: adjacent parallel-safe calls run together, every other alone, and a stage waits for all.
 Deno.test("turn runs its calls in stages and waits for all of one before the next", () => {
   const run = turnOf("SSuuS");
