@@ -149,7 +149,7 @@ export const sessionMachine = setup({
       enqueue.assign({ queue: [] });
     }),
     startTurn: enqueueActions(({ context, enqueue, event }) => {
-      const next = prompts.nextTurn(context, rules.timeOf(event));
+      const next = prompts.nextTurn(context, { at: rules.timeOf(event), epoch: rules.epochOf(event) });
       enqueue.spawnChild("turn", { id: `turn/${next.input.turn}`, input: next.input });
       enqueue.assign({
         turn: next.input.turn,

@@ -61,10 +61,10 @@ export function refuseQueue(context: SessionContext): readonly Outgoing[] {
   return context.queue.flatMap((prompt) => refuse(prompt, context.address, why));
 }
 
-/** The turn that starts at `at`: the first waiting prompt, under the catalog that was issued last. */
+/** The turn that starts at `at`, in the runtime `epoch`: the first waiting prompt, under the catalog that was issued last. */
 export function nextTurn(
   context: SessionContext,
-  at: number,
+  { at, epoch }: { readonly at: number; readonly epoch: number },
 ): {
   readonly input: TurnInput;
   readonly prompt: PromptRef;
@@ -81,6 +81,7 @@ export function nextTurn(
   const input: TurnInput = {
     turn: context.turn + 1,
     at,
+    epoch,
     append: call === undefined ? [...context.notices, { type: "prompt", seq: prompt.seq }] : [],
     catalog: context.issued,
     model: agent.model,

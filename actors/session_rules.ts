@@ -96,6 +96,12 @@ export function timeOf(event: SessionEvent): number {
   return "at" in event ? event.at : 0;
 }
 
+/** The runtime that an event came to; 0 for what a child says, which no grant was ever given in. */
+export function epochOf(event: SessionEvent): number {
+  if ("output" in event) return 0;
+  return "epoch" in event ? event.epoch : 0;
+}
+
 /** True if the child that ended is the turn, not a question. */
 export function isTurnDone(event: SessionEvent): boolean {
   return "actorId" in event && event.actorId.startsWith("turn/");

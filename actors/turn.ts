@@ -28,6 +28,8 @@ import * as rules from "./turn_rules.ts";
 export interface TurnInput {
   readonly turn: number;
   readonly at: number;
+  /** The runtime in which it starts, as far as that is known before anything comes back. */
+  readonly epoch?: number;
   /** The prompt, and notices that came before it, as positions in the journal. */
   readonly append: readonly HistoryItem[];
   readonly catalog: CatalogRef;
@@ -199,7 +201,7 @@ export const turnMachine = setup({
   options: { maxIterations: limits.machineIterationsMax },
   context: ({ input }) => ({
     ...input,
-    epoch: 0,
+    epoch: input.epoch ?? 0,
     refusals: 0,
     step: 0,
     attempt: 1,

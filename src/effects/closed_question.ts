@@ -3,7 +3,7 @@ import { IntentId, RootAddress } from "../../schemas/ids.ts";
 import { Answer } from "../../schemas/question.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import type { JournalReader } from "../journal/journal.ts";
-import type { ClosedQuestion } from "./question_ask.ts";
+import type { ClosedQuestion, FoundQuestion } from "./question_ask.ts";
 
 interface Outcome {
   readonly id?: string;
@@ -12,14 +12,14 @@ interface Outcome {
 }
 
 /**
- * Looks a question up by its id, `<address>#<seq>.<n>`. Undefined if its stream has no such question. One that has no
- * outcome was withdrawn: its call was canceled, or what it was about changed. An answer that came too late to be taken
+ * Looks a question up by its id, `<address>#<seq>.<n>`. Undefined if its stream has no such question. One that was
+ * dropped was withdrawn: its call was canceled, or what it was about changed. An answer that came too late to be taken
  * stands in a note, and is none.
  */
 export async function findClosedQuestion(
   journal: JournalReader,
   id: string,
-): Promise<ClosedQuestion | undefined> {
+): Promise<FoundQuestion | undefined> {
   const cut = id.lastIndexOf("#");
   const root = RootAddress.safeParse(id.slice(0, Math.max(cut, 0))).data;
   const intent = IntentId.safeParse(id.slice(cut + 1)).data;
@@ -29,11 +29,12 @@ export async function findClosedQuestion(
   for await (const entry of journal.readEntries(root, Number(seq))) {
     if (entry.cause === Number(seq)) wasAsked ||= isQuestion(entry, Number(n));
     else if (!wasAsked) return undefined;
-    if (entry.kind !== "outcome" || entry.type !== "question.ask") continue;
     const outcome = entry.body as Outcome | undefined;
-    if (outcome?.id === intent) return endOf(outcome);
+    if (outcome?.id !== intent) continue;
+    if (entry.kind === "note" && entry.type === "dropped") return { end: "withdrawn" };
+    if (entry.kind === "outcome" && entry.type === "question.ask") return endOf(outcome);
   }
-  return wasAsked ? { end: "withdrawn" } : undefined;
+  return wasAsked ? { end: "unrecorded" } : undefined;
 }
 
 function isQuestion({ kind, type, body }: Entry, n: number): boolean {

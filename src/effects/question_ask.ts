@@ -37,6 +37,9 @@ export type ClosedQuestion =
   | { readonly end: "answered"; readonly decision: Decision; readonly by: Principal }
   | { readonly end: "expired" | "withdrawn" };
 
+/** The same where the journal tells of no end yet. */
+export type FoundQuestion = ClosedQuestion | { readonly end: "unrecorded" };
+
 /** Options of {@linkcode QuestionDesk}. */
 export interface QuestionDeskOptions {
   readonly seams: Seams;
@@ -45,7 +48,7 @@ export interface QuestionDeskOptions {
   /** Who may answer a question. By default persons: nobody that a model may speak through (B26). */
   readonly mayAnswer?: ((by: Principal, question: OpenQuestion) => boolean) | undefined;
   /** Looks a question up that is not open here; undefined if there never was one. */
-  readonly findClosed: (id: string) => Promise<ClosedQuestion | undefined>;
+  readonly findClosed: (id: string) => Promise<FoundQuestion | undefined>;
 }
 
 interface Waiting {
@@ -159,8 +162,10 @@ export class QuestionDesk {
     settle({ decision, by, shown: question.shown, ...(note === undefined ? {} : { note }) });
   }
 
+  /** The journal's word counts: an answer that was taken may have come too late for its call. */
   async #closed(id: string): Promise<ClosedQuestion | undefined> {
-    return this.#taken.get(id) ?? await this.#options.findClosed(id);
+    const found = await this.#options.findClosed(id);
+    return found?.end === "unrecorded" ? this.#taken.get(id) ?? { end: "withdrawn" } : found;
   }
 }
 

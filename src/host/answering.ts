@@ -13,7 +13,7 @@ export async function answerQuestion(
 ): Promise<void> {
   const cut = id.lastIndexOf("#");
   const [root, intent] = [id.slice(0, cut), id.slice(cut + 1)];
-  const recorded = Promise.withResolvers<"taken" | "late">();
+  const recorded = Promise.withResolvers<"answered" | "late">();
   recorded.promise.catch(() => {});
   // Watch first, read second: what becomes durable in between is then seen one way or the other.
   const stop = runtime.watch((event) => {
@@ -31,7 +31,8 @@ export async function answerQuestion(
     await runtime.questions.answer(id, given);
     runtime.journal.writer.urge();
     const known = await findClosedQuestion(runtime.journal, id);
-    if (known?.end !== "answered" && await recorded.promise === "late") {
+    const end = known?.end === "unrecorded" ? await recorded.promise : known?.end;
+    if (end !== "answered") {
       throw new KernelError("approval_stale", `Nobody waits for "${id}" any more: its call was canceled`);
     }
   } finally {
@@ -40,8 +41,8 @@ export async function answerQuestion(
 }
 
 /** How the stream took an outcome: as the answer, or as evidence of one that came too late (K12). */
-function endOf({ kind, type, body }: Entry, intent: string): "taken" | "late" | undefined {
+function endOf({ kind, type, body }: Entry, intent: string): "answered" | "late" | undefined {
   if ((body as { readonly id?: string } | undefined)?.id !== intent) return undefined;
-  if (kind === "outcome" && type === "question.ask") return "taken";
+  if (kind === "outcome" && type === "question.ask") return "answered";
   return kind === "note" && type === "late_outcome" ? "late" : undefined;
 }

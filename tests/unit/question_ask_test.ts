@@ -111,6 +111,38 @@ Deno.test("question takes no answer once its call was canceled (B25)", async () 
   assert.equal(stage.ledger.length, 0);
 });
 
+Deno.test("question takes no decision that it does not offer, and waits for another one (B20)", async () => {
+  const text = "x".repeat(700);
+  const answers = [{ text: "", calls: [{ tool: "pay", arguments: { text } }] }, { text: "Done." }];
+  const { stage, report, question } = await asking({ answers });
+  assert.deepEqual(question.subject.offers, ["allow", "deny"]);
+  for (const decision of ["always_allow_for_session", "run_again"] as const) {
+    await assert.rejects(give(stage, question, { decision }), refusal("decision_not_offered", /allow, deny/));
+  }
+  assert.deepEqual(stage.runtime.questions.list(), [question]);
+  await give(stage, question, { decision: "deny" });
+  await settled(stage.world, report);
+  assert.equal(stage.ledger.length, 0);
+});
+
+Deno.test("question whose call is canceled in the instant of the answer is not answered, and says so (B25, K12)", async () => {
+  const { stage, session, report, question } = await asking();
+  const { id, shown } = question;
+  const canceled = stage.runtime.send(session, { type: "session.cancel", reason: "enough" });
+  const answered = answerQuestion(stage.runtime, id, { decision: "allow", by: ada, shown });
+  const both = Promise.allSettled([canceled, answered]);
+  await stage.world.advance(1_000);
+  const [, late] = await both;
+  assert.ok(late?.status === "rejected");
+  refusal("approval_stale", /its call was canceled/)(late.reason);
+  // Nobody is told that it was answered: not who gave the answer, and not who comes later.
+  for (const by of [ada, localOperator]) {
+    await assert.rejects(give(stage, question, { by }), refusal("approval_stale"));
+  }
+  await settled(stage.world, report);
+  assert.equal(stage.ledger.length, 0);
+});
+
 Deno.test("question is answered by persons only, unless the host says otherwise (B26)", async () => {
   for (const kind of ["agent", "program"] as const) {
     const by: Principal = { kind, id: "helpful" };

@@ -162,6 +162,21 @@ Deno.test("session notices a restart between two stages of a turn (DM-36)", () =
   assert.deepEqual(run.pending(), ["question.ask"]);
 });
 
+// A host's call asks no model first: the call itself says in which runtime it is made.
+Deno.test("session remembers what was allowed of a host's call, in the same runtime only (DM-36)", () => {
+  const run = openSession();
+  const ask = () => run.send({ type: "session.call", call: { tool: "ask", arguments: {} } } as never);
+  ask();
+  answer(run, "always_allow_for_session");
+  run.settle("tool.call", toolReturn("done"));
+  ask();
+  assert.deepEqual(run.pending(), ["tool.call"]);
+  run.settle("tool.call", toolReturn("done"));
+  run.epoch = 2;
+  ask();
+  assert.deepEqual(run.pending(), ["question.ask"]);
+});
+
 Deno.test("session keeps no always that answers a question from before a restart or a revocation (DM-36)", () => {
   const restarted = openSession();
   call(restarted, "ask");
