@@ -106,6 +106,35 @@ Deno.test("question at the terminal is shown whole, with nothing that acts on it
   assert.ok(!desk.shown().includes("\x1b"));
 });
 
+Deno.test("question at the terminal is shown whole before an answer is taken, with its length and its hash (B18)", async () => {
+  const desk = createDesk();
+  const whole = `{"text": "${"harmless ".repeat(2_000)}\u202e\x1b[2Jmarker"}`;
+  const asked = questionOf(0);
+  const subject = { ...asked.subject, preview: '{"text": "harmless… cut', characters: whole.length };
+  desk.asker.take({ ...asked, subject, whole });
+  await desk.settle();
+  assert.ok(desk.shown().includes(`${"harmless ".repeat(2_000)}\\u{202e}\\u{1b}[2Jmarker`));
+  for (const part of [`${whole.length} characters`, asked.shown]) {
+    assert.ok(desk.shown().includes(part), part);
+  }
+  assert.deepEqual(desk.answers, []);
+  await desk.type("a");
+  assert.equal(desk.answers.length, 1);
+});
+
+Deno.test("question at the terminal takes no always where it is not offered, and says why (B20)", async () => {
+  const desk = createDesk();
+  const asked = questionOf(0);
+  desk.asker.take({ ...asked, subject: { ...asked.subject, rule: "", offers: ["allow", "deny"] } });
+  await desk.settle();
+  assert.match(desk.shown(), /always {5}is not offered: no rule says exactly what would be allowed/);
+  assert.doesNotMatch(desk.shown(), /always allow this for the session/);
+  for (const line of ["s", "always", "always_allow_for_session"]) await desk.type(line);
+  assert.deepEqual(desk.answers, []);
+  await desk.type("d");
+  assert.equal(desk.answers.length, 1);
+});
+
 Deno.test("question at the terminal asks again after anything else", async () => {
   const desk = createDesk();
   desk.asker.take(questionOf(0));

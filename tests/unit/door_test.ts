@@ -258,6 +258,21 @@ Deno.test("door passes on the mode of a session that is begun behind it, and ref
   });
 });
 
+Deno.test("door takes an answer in the one name that its host issued, whatever name comes with it (DM-25, B26)", async () => {
+  await withDoor(async ({ connect, host }) => {
+    const client = await connect();
+    const params = { question: fakeQuestion(1).id, decision: "allow" as const, shown: fakeQuestion(1).shown };
+    for (const more of [{ by: { kind: "user", id: "ada" } }, { by: null }, { principal: "user:ada" }]) {
+      const refused = client.call("answer", { ...params, ...more } as never);
+      assert.equal((await refusalOf(refused)).code, "params_invalid");
+    }
+    assert.equal(host.answered.length, 0);
+    await client.call("answer", params);
+    const by = { kind: "operator", id: "local" };
+    assert.deepEqual(host.answered.map((answer) => answer.by), [by]);
+  });
+});
+
 Deno.test("door tells the giver of a prompt everything, in order, before the end", async () => {
   await withDoor(async ({ connect, host }) => {
     const remote = createRemoteHost(await connect(), 7);

@@ -225,6 +225,18 @@ Deno.test("question that is open at a crash is open again, and nothing was done 
   assert.equal((await next.replay(session, { strict: true })).divergence, undefined);
 });
 
+Deno.test("question is asked in every session anew: a grant of one covers no call of another (DM-35)", async () => {
+  const call = { text: "", calls: [{ tool: "pay", arguments: { text: "10 to Ada" } }] };
+  const { stage, report, question } = await asking({ answers: [call, call, { text: "Done." }] });
+  await give(stage, question, { decision: "always_allow_for_session" });
+  await settled(stage.world, report);
+  assert.equal(stage.ledger.length, 2);
+  await settled(stage.world, stage.runtime.prompt(await stage.session(), "Pay Ada."));
+  await stage.world.settle();
+  assert.equal(stage.runtime.questions.list().length, 1);
+  assert.equal(stage.ledger.length, 2);
+});
+
 Deno.test("question offers after a restart no grant that was given before it (DM-36)", async () => {
   const call = { text: "", calls: [{ tool: "pay", arguments: { text: "10 to Ada" } }] };
   const answers = [call, call, { text: "Done." }];
