@@ -248,9 +248,12 @@ Deno.test("session keeps a grant over a new catalog in which the tool is the sam
   assert.match(subject.reason, /counts no more: the tool's definition or its policy has changed since/);
 });
 
-Deno.test("session ends a question whose tool changed while it was open, and its call is refused as stale (B23)", () => {
+Deno.test("session ends a question whose tool or policy changed while it was open; its call is refused as stale (B23, B25)", () => {
   const changed = tools.map((tool) => tool.name === "pay" ? { ...tool, riskLevel: "high" as const } : tool);
-  for (const next of [changed, tools.slice(0, 2)]) {
+  const denied = tools.map((tool) =>
+    tool.name === "pay" ? { ...tool, approvalPolicy: "deny" as const } : tool
+  );
+  for (const next of [changed, denied, tools.slice(0, 2)]) {
     const run = openSession();
     call(run, ["pay", { to: "Ada" }], "both");
     issue(run, sealCatalog(next, {}, 2));
