@@ -24,10 +24,12 @@ export async function findClosedQuestion(
   const root = RootAddress.safeParse(id.slice(0, Math.max(cut, 0))).data;
   const intent = IntentId.safeParse(id.slice(cut + 1)).data;
   if (root === undefined || intent === undefined) return undefined;
-  const [seq = "", n = ""] = intent.split(".");
+  const [seq = 0, n = 0] = intent.split(".").map(Number);
+  // `6.00` is the place of `6.0`, and nobody's id.
+  if (`${seq}.${n}` !== intent) return undefined;
   let wasAsked = false;
-  for await (const entry of journal.readEntries(root, Number(seq))) {
-    if (entry.cause === Number(seq)) wasAsked ||= isQuestion(entry, Number(n));
+  for await (const entry of journal.readEntries(root, seq)) {
+    if (entry.cause === seq) wasAsked ||= isQuestion(entry, n);
     else if (!wasAsked) return undefined;
     const outcome = entry.body as Outcome | undefined;
     if (outcome?.id !== intent) continue;

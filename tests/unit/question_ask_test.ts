@@ -195,6 +195,7 @@ Deno.test("question that nobody asked is not found", async () => {
   for (
     const id of [
       `${question.id}9`,
+      `${question.id}0`,
       `${question.root}#1.0`,
       `${question.root}#999.0`,
       "x",
