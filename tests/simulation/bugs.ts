@@ -212,6 +212,7 @@ export const canaries: readonly Canary[] = [
       isAborted && result.status === "unknown" ? { ...result, status: "canceled" } : result
     ),
     rules: ["R3"],
+    plan: (plan) => ({ ...plan, theme: "mixed" }),
   },
   {
     name: "a call that broke off is reported as failed",
