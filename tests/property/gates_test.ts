@@ -101,10 +101,12 @@ function gatesOf(one: Setting): readonly (readonly [string, boolean])[] {
 }
 
 /** True if a person must say yes to this very call. */
-function mustAsk({ approval, mode, mayPassUnasked, sideEffects, risk, grants }: Setting): boolean {
+function mustAsk({ approval, mode, mayPassUnasked, sideEffects, risk, grants, needs }: Setting): boolean {
   const isHarmless = mayPassUnasked && !sideEffects && risk === "low";
   if (approval !== "prompt" || (mode === "auto" && isHarmless)) return false;
-  return !grants.includes(sideEffects ? 'look {"n":1}' : "look");
+  // A secret is bound anew each time (DM-39).
+  return needs?.startsWith("secret.bind:") === true ||
+    !grants.includes(sideEffects ? 'look {"n":1}' : "look");
 }
 
 function decide(call: Call, { decision }: Setting): boolean {

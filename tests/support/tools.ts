@@ -1,5 +1,5 @@
 /** Builders for tests of tools: entries, catalogs, blobs in memory, and what a handler is given. */
-import { callScope } from "../../actors/policy/approval_scope.ts";
+import { approvalScope } from "../../actors/policy/approval_scope.ts";
 import { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import type { Grant } from "../../schemas/grant.ts";
 import { canonicalJson, type Json } from "../../schemas/json.ts";
@@ -42,7 +42,8 @@ export interface GrantCircumstances {
 /** A person's answer for the whole session about calls of an entry, given at 1,000 in the first runtime. */
 export function grantFor(entry: CatalogEntry, rule: string, given: GrantCircumstances = {}): Grant {
   const { capabilities = [], mode = "default", at = 1_000, epoch = 1 } = given;
-  const scope = callScope(entry, { rule, capabilities, mode });
+  const { canonicalName: subject, hash, coreRevision } = entry;
+  const scope = approvalScope({ rule, subject, entry: hash, coreRevision, capabilities, mode });
   if (scope === null) throw new Error(`Nothing can be allowed for a whole session by "${rule}"`);
   return { scope, by: localOperator, at, epoch };
 }
