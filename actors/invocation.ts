@@ -60,6 +60,7 @@ export interface InvocationContext extends InvocationInput {
   readonly firstIntent: string | null;
   readonly outcomeOf: string | null;
   readonly isError: boolean;
+  readonly changesState?: boolean;
   readonly via: "operator" | "verify" | null;
 }
 
@@ -130,7 +131,7 @@ export const invocationMachine = setup({
     noteReturn: assign(({ context, event }) => ({
       ...rules.momentOf(doneOf(event)),
       outcomeOf: doneOf(event).intent,
-      isError: rules.isErrorReturn(doneOf(event)),
+      ...rules.returned(doneOf(event)),
       firstIntent: context.firstIntent ?? doneOf(event).intent,
       failure: null,
     })),

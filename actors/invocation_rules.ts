@@ -3,10 +3,12 @@ import type { CatalogEntry } from "../schemas/catalog.ts";
 import type { PortDone, PortFailed, PortRequestOf } from "../schemas/effect.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
 import { InvocationOutcome, type InvocationRequest } from "../schemas/invocation.ts";
+import type { Json } from "../schemas/json.ts";
 import { checkArguments } from "../schemas/json_schema.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import { limits } from "../schemas/limits.ts";
 import type { InvocationRetried } from "../schemas/retry.ts";
+import { redactedMark } from "../schemas/secret.ts";
 import type { EffectClass, Mechanism } from "../schemas/tool.ts";
 import type { InvocationContext, InvocationEnding, InvocationEvent } from "./invocation.ts";
 import { approvalNote, judgedNote, nameDenial, schemaDenial } from "./judgement.ts";
@@ -43,7 +45,7 @@ export function unknownTool(request: InvocationRequest): Failure {
 export function validate(request: InvocationRequest): Failure | null {
   const entry = entryOfRequest(request);
   if (entry === undefined) return unknownTool(request);
-  if (request.hadSecret === true) {
+  if (request.hadSecret === true && request.arguments === undefined) {
     return failure(
       "arguments_secret",
       `The arguments of "${request.name}" hold a secret: secrets are never written into calls; leave it out`,
@@ -55,12 +57,18 @@ export function validate(request: InvocationRequest): Failure | null {
       `The arguments of "${request.name}" are not a JSON object with plain keys: send one`,
     );
   }
-  const problems = checkArguments(entry.definition.inputSchema, request.arguments);
+  // What was taken out is checked by the performer, which alone has it.
+  const isOpaque = request.hadSecret === true ? hasMark : undefined;
+  const problems = checkArguments(entry.definition.inputSchema, request.arguments, isOpaque);
   if (problems.length === 0) return null;
   return failure(
     "arguments_invalid",
     `The arguments of "${request.name}" do not fit its schema: ${problems.join("; ")}`,
   );
+}
+
+function hasMark(value: Json): boolean {
+  return typeof value === "string" && value.includes(redactedMark);
 }
 
 /** The record of a request that policy was not asked about: its name means nothing, or its arguments do not fit. */
@@ -128,6 +136,7 @@ function callOf<K extends "tool.call" | "tool.verify" | "mcp.call">(context: Inv
       origin: context.request.origin,
       attempt: context.attempt,
       ...(context.firstIntent === null ? {} : { key: context.firstIntent }),
+      ...(context.request.hadSecret === undefined ? {} : { redacted: true as const }),
     },
     deadlineAtMs: port === "tool.verify" ? context.at + entry.definition.timeoutMs : context.deadlineAtMs,
   };
@@ -199,6 +208,13 @@ export function isErrorReturn(done: PortDone): boolean {
     (done.value as { readonly isError?: unknown }).isError === true;
 }
 
+/** What is remembered of a result: whether the tool said no, and whether it changes the session's state. */
+export function returned(done: PortDone): Pick<InvocationContext, "isError" | "changesState"> {
+  const isError = isErrorReturn(done);
+  const { changes } = Object(done.value) as { readonly changes?: unknown };
+  return { isError, ...(Array.isArray(changes) && !isError ? { changesState: true } : {}) };
+}
+
 /** True if a verification found the effect. */
 export function isApplied(done: PortDone): boolean {
   return typeof done.value === "object" && done.value !== null && !Array.isArray(done.value) &&
@@ -265,6 +281,7 @@ export function resultOf(context: InvocationContext, outcome: unknown): Invocati
     ...(context.outcomeOf === null ? {} : { outcomeOf: context.outcomeOf }),
     ...(context.failure === null ? {} : { failure: context.failure }),
     attempts: reached ? context.attempt : 0,
+    ...(context.changesState === true ? { changesState: true as const } : {}),
     ...(context.via === null ? {} : { via: context.via }),
     at: context.at,
     epoch: context.epoch,

@@ -166,6 +166,9 @@ export const turnMachine = setup({
         bound: rules.boundWith(context.bound, requests),
       });
     }),
+    mergeState: enqueueActions(({ context, enqueue }) => {
+      for (const params of rules.stateNotes(context)) enqueue({ type: "post", params });
+    }),
     nextStage: assign(({ context }) => ({ stage: context.stage + 1 })),
     settleCall: enqueueActions(({ context, enqueue, event }) => {
       const { at, epoch, ...result } = endingOf(event);
@@ -265,9 +268,9 @@ export const turnMachine = setup({
     staging: {
       entry: "startStage",
       always: [
-        { guard: "isCanceledStage", target: "canceled", actions: "noteCanceled" },
+        { guard: "isCanceledStage", target: "canceled", actions: ["mergeState", "noteCanceled"] },
         { guard: "hasNextStage", target: "advancing" },
-        { guard: "isGivenDone", target: "completed" },
+        { guard: "isGivenDone", target: "completed", actions: "mergeState" },
         { guard: "isStageDone", target: "answering" },
       ],
       on: {
@@ -278,8 +281,8 @@ export const turnMachine = setup({
         "question.withdraw": { actions: "reportUp" },
       },
     },
-    advancing: { entry: "nextStage", always: { target: "staging" } },
-    answering: { entry: "answerStep", always: { target: "generating" } },
+    advancing: { entry: ["mergeState", "nextStage"], always: { target: "staging" } },
+    answering: { entry: ["mergeState", "answerStep"], always: { target: "generating" } },
     completed: { type: "final", output: "completed" },
     failed: { type: "final", output: "failed" },
     canceled: { type: "final", output: "canceled" },

@@ -20,9 +20,9 @@ export function answerOf(done: PortDone): ModelAnswer {
   return done.value as unknown as ModelAnswer;
 }
 
-/** The ordinal of call `index` of this step: `call/<step>.<index>` (K6). */
-export function ordinalOf(context: TurnContext, index: number): string {
-  return `call/${context.step}.${index}`;
+/** The ordinal of call `index` of a step: `call/<step>.<index>` (K6). */
+export function ordinalOf(step: number, index: number): string {
+  return `call/${step}.${index}`;
 }
 
 /** What the turn is bound to from its first crank on: the journal's record of the freeze (CM-48, CM-129). */
@@ -51,7 +51,9 @@ export function boundNote(context: TurnContext): Outgoing {
 export function givenCalls({ given }: TurnContext): readonly ModelCall[] {
   if (given === undefined) return [];
   const { tool, arguments: call, hadSecret } = given;
-  return [{ callId: "", name: tool, arguments: call, ...(hadSecret === undefined ? {} : { hadSecret }) }];
+  if (hadSecret === undefined) return [{ callId: "", name: tool, arguments: call }];
+  // Nobody keeps what a host wrote: without its secret the call would say another thing, so it is refused.
+  return [{ callId: "", name: tool, argumentsText: canonicalJson(call), hadSecret }];
 }
 
 /** The entry that a call means: what a model calls by its provider name; a host may also say the full name. */
@@ -81,7 +83,7 @@ export function repeatsOf(calls: readonly ModelCall[]): ReadonlyMap<number, numb
 export function plan(context: TurnContext): StagePlan {
   const repeats = repeatsOf(context.calls);
   const calls = context.calls.map((call, index) => ({
-    ordinal: ordinalOf(context, index),
+    ordinal: ordinalOf(context.step, index),
     parallelSafe: entryFor(context, call.name)?.definition.parallelSafe ?? false,
     repeatOf: repeats.get(index),
   }));
@@ -132,12 +134,25 @@ export function stageRequests(context: TurnContext): readonly InvocationRequest[
   const wanted = new Set(members.map((member) => member.ordinal));
   let bound = context.bound ?? {};
   return context.calls.flatMap((call, index) => {
-    const ordinal = ordinalOf(context, index);
+    const ordinal = ordinalOf(context.step, index);
     if (!wanted.has(ordinal)) return [];
     const request = requestOf({ ...context, bound }, call, ordinal);
     bound = boundWith(bound, [request]);
     return [request];
   });
+}
+
+/**
+ * The merge of what a stage's calls changed of the session's state: their outcomes, in the model's order whatever the
+ * order in which they ended (LC-19). One note, or none if nothing was changed. The state itself is in no machine.
+ */
+export function stateNotes({ plan, stage, results }: TurnContext): readonly Outgoing[] {
+  const byOrdinal = new Map(results.map((result) => [result.ordinal, result]));
+  const outcomes = (plan?.stages[stage]?.members ?? []).flatMap(({ ordinal }) => {
+    const result = byOrdinal.get(ordinal);
+    return result?.changesState === true && result.outcomeOf !== undefined ? [result.outcomeOf] : [];
+  });
+  return outcomes.length === 0 ? [] : [{ kind: "note", type: "state.merged", body: { outcomes } }];
 }
 
 /** What an invocation is given. */
@@ -172,7 +187,7 @@ export function refusedWith(
   { ordinal, failure: why }: InvocationResult,
 ): readonly string[] {
   if (why?.code !== "approval_denied") return context.refused;
-  const index = context.calls.findIndex((_call, at) => ordinalOf(context, at) === ordinal);
+  const index = context.calls.findIndex((_call, at) => ordinalOf(context.step, at) === ordinal);
   const call = context.calls[index];
   const key = call === undefined ? undefined : keyOf(requestOf(context, call, ordinal));
   return key === undefined || context.refused.includes(key) ? context.refused : [...context.refused, key];
@@ -195,7 +210,7 @@ export function history(context: TurnContext, refusals = 0): readonly HistoryIte
   const repeats = repeatsOf(context.calls);
   const hint = refusals < limits.refusalsStuck ? "" : stuckHint(refusals);
   return context.calls.flatMap((_call, index) => {
-    const result = byOrdinal.get(ordinalOf(context, repeats.get(index) ?? index));
+    const result = byOrdinal.get(ordinalOf(context.step, repeats.get(index) ?? index));
     return result === undefined ? [] : [historyItem(result, result.outcome === "denied" ? hint : "")];
   });
 }
@@ -208,7 +223,8 @@ function stuckHint(refusals: number): string {
 function historyItem(result: InvocationResult, hint: string): HistoryItem {
   const { callId, name, outcomeOf } = result;
   if (outcomeOf !== undefined) return { type: "result", callId, name, outcome: outcomeOf };
-  return { type: "refusal", callId, name, text: `${wordsFor(result)}${hint}` };
+  const code = result.failure === undefined ? {} : { code: result.failure.code };
+  return { type: "refusal", callId, name, text: `${wordsFor(result)}${hint}`, ...code };
 }
 
 /** What the model is told in words of a call that yielded no result (R9). */

@@ -9,6 +9,7 @@ import { McpDeclaration } from "./manifest.ts";
 import { HistoryItem, ToolChoice } from "./model.ts";
 import { QuestionSubject, WholeText } from "./question.ts";
 import { EffectClass, Mechanism } from "./tool.ts";
+import { ErrorProvenance } from "./tool_error.ts";
 
 /** The kinds of effects, one performer each. */
 export const PortKind = z.enum([
@@ -50,6 +51,8 @@ const toolArgs = z.strictObject({
   attempt: z.int().min(1),
   /** The idempotency key of the first attempt, for later ones; absent on the first, whose own id it is. */
   key: IntentId.optional(),
+  /** Set if secrets were taken out of the arguments: what the model wrote is in memory only, so a crash loses it. */
+  redacted: z.literal(true).optional(),
 });
 
 const launch = z.int().min(1);
@@ -109,6 +112,9 @@ export const PortOutcome = z.strictObject({
   status: z.enum(["ok", ...PortFailureStatus.options]),
   value: Json.optional(),
   failure: Failure.optional(),
+  /** Of calls of tools that brought no result, with `failure`: whether they were begun, and who says so (DM-45). */
+  started: z.boolean().optional(),
+  provenance: ErrorProvenance.optional(),
 });
 /** The body of an `outcome` entry. */
 export type PortOutcome = z.infer<typeof PortOutcome>;

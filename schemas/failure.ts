@@ -9,6 +9,7 @@ export const FailureCode = z.enum([
   "tool_unknown",
   "arguments_invalid",
   "arguments_secret",
+  "arguments_gone",
   "catalog_mismatch",
   "capability_missing",
   "policy_denied",

@@ -57,6 +57,7 @@ export const failureKinds = {
   tool_unknown: "call_invalid",
   arguments_invalid: "call_invalid",
   arguments_secret: "call_invalid",
+  arguments_gone: "call_invalid",
   catalog_mismatch: "policy_refusal",
   capability_missing: "policy_refusal",
   policy_denied: "policy_refusal",

@@ -4,7 +4,9 @@ import { IntentId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
 import { Failure } from "./failure.ts";
 import { EntryRef } from "./catalog.ts";
+import { limits } from "./limits.ts";
 import { Attachment } from "./tool.ts";
+import { ToolError } from "./tool_error.ts";
 
 /** The final outcomes, one per final state of the invocation machine (design.md section 5). */
 export const InvocationOutcome = z.enum([
@@ -26,9 +28,19 @@ export const RequestOrigin = z.enum(["model", "host", "authored"]);
 /** Who asked for the call. */
 export type RequestOrigin = z.infer<typeof RequestOrigin>;
 
+/** A mark in a model's text: its place, and what other views say there (DM-51). `print` is for the debug view alone. */
+export const ResultMark = z.strictObject({
+  at: z.int().min(0),
+  name: z.string().max(64),
+  source: z.string().max(210),
+  print: z.string().regex(/^[0-9a-f]{16}$/).optional(),
+});
+/** A mark in a model's text. */
+export type ResultMark = z.infer<typeof ResultMark>;
+
 /**
- * The value of a `tool.call` outcome: the settled result in its views (DM-46). `model` is bounded and redacted;
- * the full result is the attachment, a blob.
+ * The value of a `tool.call` outcome: the settled result in its views (DM-46). `model` is bounded and redacted; the
+ * event and debug views are `model` with other marks; the durable one is the attachment, a blob, or else `model` too.
  */
 export const ToolReturn = z.strictObject({
   isError: z.boolean(),
@@ -40,6 +52,12 @@ export const ToolReturn = z.strictObject({
   truncated: z.boolean(),
   /** The full envelope, kept as a blob, if it is larger than what `model` holds. */
   full: Attachment.optional(),
+  /** What other views say at the marks of `model`; absent if it has none. */
+  marks: z.array(ResultMark).max(limits.resultMarksMax).optional(),
+  /** What the call changes of the session's state, in order, as merge patches: null removes. Merged after its stage. */
+  changes: z.array(JsonObject).max(limits.stateChangesMax).optional(),
+  /** Why the tool said no; set if and only if it did. Absent in entries of earlier releases. */
+  error: ToolError.optional(),
 });
 /** The settled result of a tool call. */
 export type ToolReturn = z.infer<typeof ToolReturn>;
@@ -52,7 +70,7 @@ export const InvocationRequest = z.strictObject({
   entry: EntryRef.optional(),
   arguments: JsonObject.optional(),
   argumentsText: z.string().optional(),
-  /** Set if the arguments held a secret, which was taken out. */
+  /** Set if the arguments held a secret, which was taken out: see `ModelCall`. */
   hadSecret: z.literal(true).optional(),
   origin: RequestOrigin,
   /** The how manieth call of its tool in its turn this is, from 1 (CM-15, CM-58). */
@@ -81,6 +99,8 @@ export const InvocationResult = z.strictObject({
   outcomeOf: IntentId.optional(),
   failure: Failure.optional(),
   attempts: z.int().min(0),
+  /** Set if the outcome changes the session's state. */
+  changesState: z.literal(true).optional(),
   /** `operator` or `verify` if an uncertain outcome was settled that way. */
   via: z.enum(["operator", "verify"]).optional(),
 });

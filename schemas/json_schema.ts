@@ -27,9 +27,13 @@ const refusedKeywords = new Set(
  * understood, or with a reference outside itself, fits nothing (fail closed). `format` is an annotation, as the draft
  * says; unknown keywords are too. zod's own `fromJSONSchema` is not used: in 4.6.7 it ignores, without a word, `required`
  * names outside `properties`, keywords without `type`, neighbours of `$ref`, `enum` and `allOf`, and lets a `default`
- * stand in for a required value.
+ * stand in for a required value. `isOpaque` tells of a value that it stands for another, which is not here.
  */
-export function checkArguments(schema: JsonObject, value: JsonObject): string[] {
+export function checkArguments(
+  schema: JsonObject,
+  value: JsonObject,
+  isOpaque?: (value: Json) => boolean,
+): string[] {
   const { problem, patterns } = prepare(schema);
   if (problem !== undefined) return [`the schema of this tool is not supported: ${problem}`];
   const budget = { stepsLeft: stepsMax };
@@ -39,7 +43,7 @@ export function checkArguments(schema: JsonObject, value: JsonObject): string[] 
     value,
     path: "arguments",
     depth: 0,
-    check: { root: schema, patterns, problems, budget },
+    check: { root: schema, patterns, problems, budget, isOpaque },
   };
   visit(start, schema);
   return budget.stepsLeft < 0 ? ["arguments: too large or too deeply nested to be checked"] : problems;

@@ -17,6 +17,8 @@ export interface Check {
   readonly patterns: ReadonlyMap<string, Pattern>;
   readonly problems: string[];
   readonly budget: Budget;
+  /** True for a value that stands for one that is not here: it fits whatever is asked of it. */
+  readonly isOpaque?: ((value: Json) => boolean) | undefined;
 }
 
 /** One schema met by one value, at a path such as `arguments.lines[0]`. */
@@ -57,7 +59,7 @@ export function visit(at: Visit, schema: Json): void {
   budget.stepsLeft -= visitSteps;
   if (budget.stepsLeft < 0) return;
   if (schema === false) report(at, at.path, "is not allowed");
-  if (!isObject(schema)) return;
+  if (!isObject(schema) || at.check.isOpaque?.(at.value) === true) return;
   const here = { ...at, schema };
   for (const [name, rule] of Object.entries(schema)) keywords.get(name)?.apply(here, rule);
 }

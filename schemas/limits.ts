@@ -83,6 +83,14 @@ export const limits = {
   toolOutputCharactersMax: 12_000,
   resultCharactersMax: 16 * 1_048_576,
   resultPageCharactersMax: 10_000,
+  /** What the tools of a session keep together, as JSON; and what one call may change of it. */
+  sessionStateBytesMax: 64 * 1_024,
+  stateChangeBytesMax: 16 * 1_024,
+  stateChangesMax: 100,
+  todoItemsMax: 100,
+  todoTextCharactersMax: 500,
+  /** Marks of one result of which the journal knows the secret's name; those behind them stay bare. */
+  resultMarksMax: 100,
   /** Whole results that a conversation knows by their digest; the oldest are forgotten. */
   resultsNotedMax: 1_000,
   readFileCharactersDefault: 20_000,

@@ -1,5 +1,6 @@
 /** The provider interface as data (AR-16..20): what a model is asked, and what comes back. */
 import { z } from "zod";
+import { FailureCode } from "./failure.ts";
 import { IntentId } from "./ids.ts";
 import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
@@ -43,7 +44,10 @@ export const ModelCall = z.strictObject({
   name: z.string().max(256),
   arguments: JsonObject.optional(),
   argumentsText: z.string().max(limits.unitBytesMax).optional(),
-  /** Set if the arguments held a secret, which was taken out: the call is then refused, since it would say another thing. */
+  /**
+   * Set if the arguments held a secret, which was taken out. With `arguments` the call is made with what the model wrote,
+   * which is kept in memory only; without, it is refused.
+   */
   hadSecret: z.literal(true).optional(),
 });
 /** One tool call as the model made it. */
@@ -85,7 +89,14 @@ export const HistoryItem = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("prompt"), seq: z.int().min(1) }),
   z.strictObject({ type: z.literal("notice"), seq: z.int().min(1) }),
   z.strictObject({ type: z.literal("result"), callId: z.string(), name: z.string(), outcome: IntentId }),
-  z.strictObject({ type: z.literal("refusal"), callId: z.string(), name: z.string(), text: z.string() }),
+  z.strictObject({
+    type: z.literal("refusal"),
+    callId: z.string(),
+    name: z.string(),
+    text: z.string(),
+    /** Why, as a code, if there was a failure. Absent in entries of earlier releases. */
+    code: FailureCode.optional(),
+  }),
 ]);
 /** What a step adds to the conversation. */
 export type HistoryItem = z.infer<typeof HistoryItem>;

@@ -8,6 +8,9 @@ export const SecretName = z.string().regex(
   "must be letters, digits and underscores, beginning with a letter or underscore, at most 64",
 );
 
+/** What stands in the place of a secret for models and machines: it says nothing but that something was there (DM-51). */
+export const redactedMark = "[redacted]";
+
 /** Where the value of a secret is: `env:NAME`, a variable of our environment, or `file:PATH`. */
 export const SecretSource = z.string().max(limits.pathCharactersMax).regex(
   /^(?:env:[A-Za-z_][A-Za-z0-9_]*|file:\S[^\r\n]*)$/,

@@ -17,12 +17,19 @@ import { Conversations } from "./effects/conversation.ts";
 import type { Performers } from "./effects/performer.ts";
 import { loadShelved } from "./effects/shelved.ts";
 import { findClosedQuestion } from "./effects/closed_question.ts";
+import { RawArguments } from "./effects/raw_arguments.ts";
 import { QuestionDesk, type QuestionDeskOptions } from "./effects/question_ask.ts";
 import { createTimerSet } from "./effects/timer_set.ts";
 import { type Journal, openJournal } from "./journal/journal.ts";
 import type { Store, StoreError } from "./journal/store.ts";
 import { type Acknowledgements, submit } from "./kernel/command.ts";
-import { type Kernel, KernelError, type KernelEvent, type StoredReply } from "./kernel/kernel.ts";
+import {
+  type Kernel,
+  KernelError,
+  type KernelEvent,
+  observersOf,
+  type StoredReply,
+} from "./kernel/kernel.ts";
 import { passivateIdle } from "./kernel/passivate.ts";
 import { recover, type Recovery } from "./kernel/recover.ts";
 import { createKernel, type KernelParts } from "./kernel/start.ts";
@@ -55,6 +62,8 @@ export interface HostServices {
   readonly seams: Seams;
   /** Takes secrets out of what comes in. */
   readonly redactor: Redactor;
+  /** Arguments that held secrets, from a model's answer to the performers of its calls. */
+  readonly rawArguments: RawArguments;
   /** Tells a connection something in the runtime's own name; resolves with its reply, once that is durable. */
   readonly tellConnection: (connection: RootAddress, message: ConnectionMessage) => Promise<StoredReply>;
 }
@@ -156,9 +165,11 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     findClosed: (id) => findClosedQuestion(journal, id),
   });
   const kernelOf = () => made.kernel as Kernel;
-  const redactor = options.redactor ?? createDoorRedactor();
+  const redactor = options.redactor ?? createDoorRedactor(undefined, { now: () => seams.clock.now() });
+  const rawArguments = new RawArguments();
   const services: HostServices = {
     conversations,
+    rawArguments,
     journal,
     catalogOf,
     seams,
@@ -182,7 +193,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     code: options.code ?? machineCode,
     strict: options.strict ?? false,
     performers,
-    observer: conversations,
+    observer: observersOf(conversations, rawArguments),
     loadShelved: (hash) => loadShelved(journal, hash),
     pick: options.pick ?? (() => 0),
     wire: options.wire,

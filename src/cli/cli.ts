@@ -48,6 +48,13 @@ export function defineCommand<S extends OptionSpecs>(command: Command<S>): Comma
 /** The option `--json`, the same everywhere. */
 export const jsonOption = { kind: "flag", help: "print JSON, for programs" } as const;
 
+/** The option `--debug`, for what names secrets that were taken out. */
+export const debugOption = {
+  kind: "flag",
+  help:
+    "with --json: fingerprints of the secrets that were taken out, which tell equal ones apart from others",
+} as const;
+
 /** The option `--store`, the same everywhere. */
 export const storeOption = {
   kind: "text",

@@ -1,6 +1,7 @@
 /** `troupe log`. */
 import type { Entry } from "../../schemas/entry.ts";
-import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
+import { type Cli, debugOption, defineCommand, jsonOption, storeOption } from "./cli.ts";
+import { entryIn } from "../records/entry_view.ts";
 import { entryText } from "./entry_text.ts";
 import { exitCodes } from "./exit.ts";
 import { locateStore, openReading } from "./host.ts";
@@ -21,6 +22,7 @@ export const command = defineCommand({
     from: { kind: "number", value: "SEQ", min: 1, help: "begin at this entry; default 1" },
     follow: { kind: "flag", short: "f", help: "go on with new entries while a process runs the store" },
     json: jsonOption,
+    debug: debugOption,
   },
   examples: [
     "troupe log last",
@@ -36,7 +38,7 @@ export const command = defineCommand({
       const from = options.from ?? 1;
       const pages = options.follow ? host.follow(address, from, stop.signal) : host.readPages(address, from);
       for await (const page of pages) {
-        for (const entry of page) print(cli, entry, options.json);
+        for (const entry of page) print(cli, entry, options);
         if (cli.terminal.isClosed) break;
       }
       if (options.follow && host.owner === undefined && !options.json) {
@@ -51,9 +53,13 @@ export const command = defineCommand({
   },
 });
 
-function print({ terminal }: Cli, entry: Entry, json: boolean): void {
+function print(
+  { terminal }: Cli,
+  entry: Entry,
+  { json, debug }: { readonly json: boolean; readonly debug: boolean },
+): void {
   const { out } = terminal;
-  if (json) return out.line(jsonLine(entry));
+  if (json) return out.line(jsonLine(entryIn(debug ? "debug" : "event", entry)));
   const { seq, at, kind, type, cause } = entry;
   const isFirst = cause === seq;
   const head = `${String(seq).padStart(5)}  ${timeText(at)}  `;

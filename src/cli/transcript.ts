@@ -7,6 +7,8 @@ import type { TurnReport } from "../turn_report.ts";
 import { isCall } from "../journal/named_blobs.ts";
 import { visible } from "../tools/visible.ts";
 import { entryText } from "./entry_text.ts";
+import { entryIn } from "../records/entry_view.ts";
+import { operatorAsModel } from "../redact/mark_places.ts";
 import { jsonLine } from "./json_line.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
 import { cutTo, durationText } from "./table.ts";
@@ -34,7 +36,7 @@ export function createJsonView(terminal: Terminal): TurnView {
   return {
     hear: (event) => {
       if (event.type !== "entries") return;
-      for (const entry of event.entries) terminal.out.line(jsonLine(entry));
+      for (const entry of event.entries) terminal.out.line(jsonLine(entryIn("event", entry)));
     },
     note: (text) => terminal.err.line(text),
     status: () => undefined,
@@ -50,6 +52,8 @@ export function createTranscript(terminal: Terminal): TurnView {
 interface Running {
   readonly entry: Entry;
   readonly label: string;
+  /** What it said last of how far it is. Provisional: it stands in no entry. */
+  notice?: string;
 }
 
 /** The plan of one model answer, as far as it was shown. */
@@ -103,7 +107,8 @@ class Transcript implements TurnView {
     const long = [...this.#running.values()].filter((one) => nowMs - one.entry.at >= statusAfterMs);
     const since = Math.min(...long.map((one) => one.entry.at));
     if (long.length === 0) return undefined;
-    return `${long.map((one) => one.label).join(", ")} (${Math.floor((nowMs - since) / 1_000)} s)`;
+    const words = long.map(({ label, notice }) => notice === undefined ? label : `${label}: ${notice}`);
+    return `${words.join(", ")} (${Math.floor((nowMs - since) / 1_000)} s)`;
   }
 
   end(report: TurnReport): void {
@@ -222,8 +227,10 @@ class Transcript implements TurnView {
 
   #progress(event: Extract<HostEvent, { readonly type: "progress" }>): void {
     const { progress, id } = event;
+    const running = this.#running.get(id);
+    if (progress.type === "tool" && running !== undefined) running.notice = progress.message;
     if (progress.type !== "model" || progress.event.type !== "text_delta") return;
-    if (this.#running.has(id)) this.#stream(id, progress.event.text);
+    if (running !== undefined) this.#stream(id, progress.event.text);
     else this.#early.set(id, (this.#early.get(id) ?? "") + progress.event.text);
   }
 
@@ -256,9 +263,10 @@ class Transcript implements TurnView {
     }
     const text = peekText(body, "value", "text");
     if (text === "") return;
-    // What was streamed is the same text, unless the answer that counts came from another attempt.
-    if (streamed === text) out.write(`${safeText(half)}\n`);
-    else out.line(`${streamed === undefined ? "\n" : ""}${safeText(text)}`);
+    // What was streamed is the same text, with names in its marks, unless the answer that counts is another attempt's.
+    if (streamed !== undefined && operatorAsModel(streamed) === operatorAsModel(text)) {
+      out.write(`${safeText(half)}\n`);
+    } else out.line(`${streamed === undefined ? "\n" : ""}${safeText(text)}`);
   }
 
   #card(asked: Running, { at, body }: Entry): void {

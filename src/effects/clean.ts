@@ -10,7 +10,7 @@ import type { SessionMessage } from "../../schemas/message.ts";
 import type { CollectedAnswer, CollectedCall } from "../model/collect.ts";
 import { KnownSecrets } from "../redact/known_secrets.ts";
 import type { View } from "../redact/marks.ts";
-import { createRedactor, type Redactor } from "../redact/redactor.ts";
+import { createRedactor, type Redactor, type RedactorOptions } from "../redact/redactor.ts";
 
 /** A result without its secrets, once for each of its readers. */
 export interface CleanResult {
@@ -18,26 +18,37 @@ export interface CleanResult {
   readonly operator: Envelope;
   /** What is kept as a whole. */
   readonly durable: Envelope;
+  readonly debug: Envelope;
 }
 
+/** What a door's redactor may be given: the key for fingerprints, and the time, so that it cannot take for ever. */
+export type DoorOptions = Pick<RedactorOptions, "hmacKey" | "now">;
+
 /** Makes the redactor of a runtime: its bounds are those of the border, so that what may come in can be looked through. */
-export function createDoorRedactor(known: KnownSecrets = new KnownSecrets(), hmacKey?: Uint8Array): Redactor {
+export function createDoorRedactor(
+  known: KnownSecrets = new KnownSecrets(),
+  options: DoorOptions = {},
+): Redactor {
   const bounds = {
     depthMax: limits.jsonDepthMax + 8,
     itemsMax: limits.jsonNodesMax,
     stringCharactersMax: limits.mcpMessageBytesMax,
   };
-  return createRedactor({ known, bounds, ...(hmacKey === undefined ? {} : { hmacKey }) });
+  return createRedactor({ known, bounds, ...options });
 }
 
 /** The result for each reader; undefined if it must be withheld. Without secrets all are the very same object. */
 export function cleanResult(redactor: Redactor, envelope: Envelope): CleanResult | undefined {
   const durable = cleanEnvelope(redactor, envelope, "durable");
   if (durable === undefined) return undefined;
-  if (durable === envelope) return { model: envelope, operator: envelope, durable: envelope };
+  if (durable === envelope) {
+    return { model: envelope, operator: envelope, durable: envelope, debug: envelope };
+  }
   const model = cleanEnvelope(redactor, envelope, "model");
   const operator = cleanEnvelope(redactor, envelope, "operator");
-  return model === undefined || operator === undefined ? undefined : { durable, model, operator };
+  const debug = cleanEnvelope(redactor, envelope, "debug");
+  if (model === undefined || operator === undefined || debug === undefined) return undefined;
+  return { durable, model, operator, debug };
 }
 
 /** An envelope is looked through piece by piece: most results are one text, and most texts hold no secret. */
@@ -47,6 +58,17 @@ function cleanEnvelope(redactor: Redactor, envelope: Envelope, view: View): Enve
   if (content === undefined || attachments === undefined) return undefined;
   const isSame = content === envelope.content && attachments === envelope.attachments;
   return isSame ? envelope : { ...envelope, content: [...content], attachments: [...attachments] };
+}
+
+/** Changes of a session's state without secrets; undefined if one must be withheld. */
+export function cleanChanges(
+  redactor: Redactor,
+  changes: readonly JsonObject[],
+): readonly JsonObject[] | undefined {
+  return cleanAll(changes, (change) => {
+    const { value, isWithheld } = redactor.json(change, "model");
+    return isWithheld ? undefined : value as JsonObject;
+  });
 }
 
 /** The very same list if nothing in it changed; undefined if a part must be withheld. */
@@ -88,29 +110,43 @@ function cleanAttachment(redactor: Redactor, attachment: Attachment, view: View)
 }
 
 /**
- * An answer of a model as the journal and the model's own history have it; undefined if it must be withheld. Arguments
- * are searched for what is certainly a secret: a known value, or a key of a known kind. Such a call is marked, and
- * refused by its invocation: with a mark in the place of the secret it would say another thing.
+ * An answer of a model as the journal and the model's own history have it; undefined if it must be withheld. A call whose
+ * arguments hold a secret is marked. A secret of the host must never have got to a model: that call is refused. Anything
+ * else that looks like one is the model's own, as a password that it made up: it is taken out here, and the call is made
+ * with what the model wrote, which `raw` holds by the call's place.
  */
 export function cleanAnswer(redactor: Redactor, answer: CollectedAnswer): CleanAnswer | undefined {
   const text = redactor.text(answer.text, "model");
   const metadata = redactor.json(answer.metadata, "model");
   if (text.isWithheld || metadata.isWithheld) return undefined;
-  const calls = answer.calls.map((call) => cleanCall(redactor, call));
-  return { ...answer, text: text.value, metadata: metadata.value as JsonObject, calls };
+  const raw = new Map<number, JsonObject>();
+  const calls = answer.calls.map((call, index) => {
+    const clean = cleanCall(redactor, call);
+    if (clean !== call && "arguments" in clean && "arguments" in call) raw.set(index, call.arguments);
+    return clean;
+  });
+  return { answer: { ...answer, text: text.value, metadata: metadata.value as JsonObject, calls }, raw };
 }
 
-/** An answer without its secrets. */
-export interface CleanAnswer extends Omit<CollectedAnswer, "calls"> {
-  readonly calls: readonly (CollectedCall & { readonly hadSecret?: true })[];
+/** One call without its secrets. */
+type CleanCall = CollectedCall & { readonly hadSecret?: true };
+
+/** An answer without its secrets, and the arguments that held some, by the place of their call. */
+export interface CleanAnswer {
+  readonly answer: Omit<CollectedAnswer, "calls"> & { readonly calls: readonly CleanCall[] };
+  readonly raw: ReadonlyMap<number, JsonObject>;
 }
 
-function cleanCall(redactor: Redactor, call: CollectedCall): CollectedCall & { readonly hadSecret?: true } {
+function cleanCall(redactor: Redactor, call: CollectedCall): CleanCall {
   const given = "arguments" in call ? call.arguments : call.argumentsText;
   const { value, findings, isWithheld } = redactor.json(given, "model");
-  if (!isWithheld && !findings.some(({ kind }) => kind !== "field")) return call;
+  if (!isWithheld && findings.length === 0) return call;
   const { callId, name } = call;
-  return { callId, name, argumentsText: JSON.stringify(value), hadSecret: true };
+  const isOfHost = findings.some(({ kind }) => kind === "known");
+  if (isWithheld || isOfHost || !("arguments" in call)) {
+    return { callId, name, argumentsText: JSON.stringify(value), hadSecret: true };
+  }
+  return { callId, name, arguments: value as JsonObject, hadSecret: true };
 }
 
 /** A failure whose message came from outside. Its code is ours. */
@@ -124,12 +160,15 @@ export function cleanText(redactor: Redactor, text: string, view: View): string 
   return redactor.text(text, view).value;
 }
 
-/** A message to a session, before its entry: whoever acts on it has the clean one, live and in replay. */
+/**
+ * A message to a session, before its entry: whoever acts on it has the clean one, live and in replay. A host's call whose
+ * arguments hold a secret is marked, and refused: nobody keeps what was taken out.
+ */
 export function cleanMessage(redactor: Redactor, message: SessionMessage): SessionMessage {
   if ("text" in message) return { ...message, text: cleanText(redactor, message.text, "model") };
   if (message.type !== "session.call") return message;
   const { value, findings, isWithheld } = redactor.json(message.call.arguments, "model");
-  if (!isWithheld && !findings.some(({ kind }) => kind !== "field")) return message;
+  if (!isWithheld && findings.length === 0) return message;
   const clean = isWithheld ? {} : value as JsonObject;
   return { ...message, call: { tool: message.call.tool, arguments: clean, hadSecret: true } };
 }

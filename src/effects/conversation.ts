@@ -2,6 +2,7 @@
 import type { Entry } from "../../schemas/entry.ts";
 import type { IntentId, RootAddress } from "../../schemas/ids.ts";
 import { ToolReturn } from "../../schemas/invocation.ts";
+import type { JsonObject } from "../../schemas/json.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
 import type { JournalReader } from "../journal/journal.ts";
 import type { EntryObserver } from "../kernel/kernel.ts";
@@ -37,6 +38,18 @@ export class Conversations implements EntryObserver {
   /** The conversation up to an intent that is being carried out: everything that was written so far. */
   async transcript(root: RootAddress, _intent: IntentId): Promise<readonly ModelMessage[]> {
     return (await this.#loaded(root)).fold.messages.slice();
+  }
+
+  /** What a session's tools keep together, as it is after the last stage. The session was loaded before. */
+  stateOf(root: RootAddress): JsonObject {
+    const kept = this.#kept.get(root);
+    if (kept === undefined || kept.tail !== undefined) throw new Error(`Cannot read the state of "${root}"`);
+    return kept.fold.state;
+  }
+
+  /** Resolves once a session's journal was read; undefined if that is not needed. */
+  load(root: RootAddress): Promise<unknown> | undefined {
+    return this.#keep(root, false).tail === undefined ? undefined : this.#loaded(root);
   }
 
   /** True if a tool's whole result of this digest came back in the session. */

@@ -1,4 +1,5 @@
 /** `model.generate`: one request to a provider, its stream collected into one answer. */
+import { ordinalOf } from "../../actors/turn_rules.ts";
 import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
@@ -10,10 +11,11 @@ import { AnswerCollector, type Collected } from "../model/collect.ts";
 import { ModelError, type ModelProvider } from "../model/provider.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
-import { cleanAnswer, cleanFailure } from "./clean.ts";
+import { type CleanAnswer, cleanAnswer, cleanFailure } from "./clean.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import { LiveAnswer } from "./live_answer.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
+import type { RawArguments, RawCall } from "./raw_arguments.ts";
 
 /** Options of {@linkcode createModelGenerate}. */
 export interface ModelGenerateOptions {
@@ -32,6 +34,8 @@ export interface ModelGenerateOptions {
   readonly catalogOf: (hash: string) => ResolvedCatalog | undefined;
   /** Takes secrets out of answers, streamed text and failures. */
   readonly redactor: Redactor;
+  /** Where arguments go that held secrets. */
+  readonly rawArguments: RawArguments;
   readonly seams: Seams;
 }
 
@@ -85,12 +89,25 @@ async function generate(
   const events = provider.generate(request, signal);
   const collected = await collect(call, events, { signal, redactor: options.redactor });
   if (!collected.ok) return failed(collected.failure);
-  const answer = cleanAnswer(options.redactor, collected.answer);
-  if (answer === undefined) return failed(withheld);
-  if (ModelAnswer.safeParse(answer).success) return { status: "ok", value: answer as unknown as Json };
-  return failed(
-    failure("model_answer_invalid", "The model's answer has a name, an id or a count that is out of bounds"),
-  );
+  const clean = cleanAnswer(options.redactor, collected.answer);
+  if (clean === undefined) return failed(withheld);
+  if (!ModelAnswer.safeParse(clean.answer).success) return failed(outOfBounds);
+  // An answer that nobody waits for any more must not push away what belongs to a later one.
+  if (!signal.aborted) options.rawArguments.keep(call.root, rawCalls(args.step, clean));
+  return { status: "ok", value: clean.answer as unknown as Json };
+}
+
+const outOfBounds = failure(
+  "model_answer_invalid",
+  "The model's answer has a name, an id or a count that is out of bounds",
+);
+
+function rawCalls(step: number, { answer, raw }: CleanAnswer): readonly RawCall[] {
+  return answer.calls.flatMap((call, index) => {
+    const written = raw.get(index);
+    if (written === undefined || !("arguments" in call)) return [];
+    return [{ ordinal: ordinalOf(step, index), name: call.name, raw: written, shown: call.arguments }];
+  });
 }
 
 /** The enabled tools as the model is told of them, in the catalog's order (LC-6). */

@@ -4,6 +4,7 @@ import type { Failure } from "../../schemas/failure.ts";
 import type { IntentId, RootAddress } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import type { ModelEvent } from "../../schemas/model.ts";
+import type { ErrorProvenance } from "../../schemas/tool_error.ts";
 
 /** What is heard of an effect while it runs. Provisional until its outcome is durable (K12). */
 export type Progress =
@@ -28,7 +29,13 @@ export interface Performance<K extends PortKind = PortKind> {
 /** How an attempt ended. `failed` and `timed_out` only if certainly nothing was applied; otherwise `unknown` (R3). */
 export type PerformerResult =
   | { readonly status: "ok"; readonly value: Json }
-  | { readonly status: "failed" | "timed_out" | "canceled" | "unknown"; readonly failure: Failure };
+  | {
+    readonly status: "failed" | "timed_out" | "canceled" | "unknown";
+    readonly failure: Failure;
+    /** Of calls of tools: whether the adapter was told to act, and who says that it went wrong (DM-45). */
+    readonly started?: boolean;
+    readonly provenance?: ErrorProvenance;
+  };
 
 /**
  * Carries out one attempt. May run more than once for one intent; passes the key on; stops soon after `signal` aborts;

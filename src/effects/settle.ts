@@ -2,59 +2,139 @@
  * Settles a tool's result: bounds it, keeps the whole of it, makes the views (station 7). Fails closed: if anything
  * in here breaks, every view is one fixed refusal, and what the tool returned goes nowhere (DM-47).
  */
+import { failure, type FailureCode } from "../../schemas/failure.ts";
 import type { ToolReturn } from "../../schemas/invocation.ts";
-import type { Attachment, ToolDefinition, ToolResultEnvelope as Envelope } from "../../schemas/tool.ts";
+import type { JsonObject } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
+import type { Provenance } from "../../schemas/provenance.ts";
+import type {
+  Attachment,
+  ToolContent,
+  ToolDefinition,
+  ToolResultEnvelope as Envelope,
+} from "../../schemas/tool.ts";
+import type { ToolError } from "../../schemas/tool_error.ts";
+import { type MarkPlace, markPlaces } from "../redact/mark_places.ts";
+import { bareMark } from "../redact/marks.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import { envelopeText } from "../tools/envelope_text.ts";
 import type { ToolBlobs } from "../tools/tool.ts";
 import { head, visible } from "../tools/visible.ts";
-import { cleanResult } from "./clean.ts";
+import { cleanChanges, cleanResult } from "./clean.ts";
 
 /** Longest line for people, in characters; `ToolReturn.operator` allows 500. */
 const operatorCharactersMax = 400;
+/** Longest words of a tool in its error, in characters. */
+const errorCharactersMax = 500;
 
 /** What settling needs besides the result. */
 export interface SettleOptions {
   readonly blobs: ToolBlobs;
   readonly redactor: Redactor;
+  /** Where the tool comes from. */
+  readonly source: Provenance;
+  /** What the call changes of the session's state. */
+  readonly changes?: readonly JsonObject[];
 }
 
+const withheldFailure = failure(
+  "redaction_failed",
+  "The tool ran, but its result could not be made safe to show and was withheld",
+);
+
 /** What all views become if a result cannot be settled. */
-const withheld: ToolReturn = {
-  isError: true,
-  model: "redaction_failed: The tool ran, but its result could not be made safe to show and was withheld",
-  operator: "redaction_failed: The result could not be made safe to show and was withheld",
-  truncated: false,
-};
+function withheld(source: Provenance): ToolReturn {
+  const { code, message } = withheldFailure;
+  return {
+    isError: true,
+    model: `${code}: ${message}`,
+    operator: "redaction_failed: The result could not be made safe to show and was withheld",
+    truncated: false,
+    error: { code, message, started: true, provenance: { by: "runtime", source } },
+  };
+}
 
 /**
  * The views of a result. `model` has at most the output policy's characters; where it was cut, its last line says how
  * much is missing and names the whole. The whole envelope is kept as a blob if it was cut or holds more than text.
  */
 export async function settleEnvelope(
-  envelope: Envelope,
+  returned: Envelope,
   definition: ToolDefinition,
-  { blobs, redactor }: SettleOptions,
+  { blobs, redactor, source, changes = [] }: SettleOptions,
 ): Promise<ToolReturn> {
   try {
+    const envelope = withOwnCodes(returned);
     const clean = cleanResult(redactor, envelope);
-    if (clean === undefined) return withheld;
+    const kept = cleanChanges(redactor, envelope.isError ? [] : changes);
+    if (clean === undefined || kept === undefined) return withheld(source);
     const text = envelopeText(clean.model);
     const max = definition.outputPolicy.modelCharactersMax;
     const truncated = text.length > max;
     const isMore = envelope.content.some((piece) => piece.type !== "text") || envelope.attachments.length > 0;
     const full = truncated || isMore ? await keep(clean.durable, definition, blobs) : undefined;
     const shown = clean.operator === clean.model ? text : envelopeText(clean.operator);
+    const places = clean.debug === clean.model ? [] : markPlaces(text, envelopeText(clean.debug));
+    const model = full !== undefined && truncated ? cut(text, max, full) : { text, moved: stay };
+    const marks = places.flatMap((place) => model.moved(place)).slice(0, limits.resultMarksMax);
     return {
       isError: envelope.isError,
-      model: full !== undefined && truncated ? cut(text, max, full) : text,
+      model: model.text,
       operator: lineOf(shown, definition),
       truncated,
       ...(full === undefined ? {} : { full }),
+      ...(marks.length === 0 ? {} : { marks }),
+      ...(kept.length === 0 ? {} : { changes: [...kept] }),
+      ...(envelope.isError ? { error: errorOf(clean.operator, shown, source) } : {}),
     };
   } catch {
-    return withheld;
+    return withheld(source);
   }
+}
+
+/**
+ * Codes that a tool may give to its refusals. All others are the runtime's own words, on approvals, policy, or whether a
+ * call was begun: a tool that uses one has failed, and nothing more (DM-48).
+ */
+const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
+  "arguments_invalid",
+  "tool_failed",
+  "too_large",
+  "result_not_found",
+  "path_outside_root",
+  "path_invalid",
+  "path_not_found",
+  "path_not_file",
+  "path_not_folder",
+  "path_unreadable",
+  "file_too_large",
+  "file_not_text",
+  "pattern_invalid",
+  "mcp_connection_closed",
+  "mcp_message_too_large",
+  "mcp_protocol_error",
+]);
+
+function withOwnCodes(envelope: Envelope): Envelope {
+  const isForged = (piece: ToolContent) => piece.type === "error" && !codesOfTools.has(piece.failure.code);
+  if (!envelope.content.some(isForged)) return envelope;
+  const content = envelope.content.map((piece): ToolContent =>
+    piece.type === "error" && isForged(piece)
+      ? { type: "error", failure: { ...piece.failure, code: "tool_failed" } }
+      : piece
+  );
+  return { ...envelope, content };
+}
+
+/** Why a tool said no, for people: its own code if it gave one, and the beginning of its words. */
+function errorOf(envelope: Envelope, text: string, source: Provenance): ToolError {
+  const provenance = { by: "tool" as const, source };
+  for (const piece of envelope.content) {
+    if (piece.type !== "error") continue;
+    const { code, message } = piece.failure;
+    return { code, message: head(message, errorCharactersMax), started: true, provenance };
+  }
+  return { code: "tool_failed", message: head(text, errorCharactersMax), started: true, provenance };
 }
 
 async function keep(envelope: Envelope, definition: ToolDefinition, blobs: ToolBlobs): Promise<Attachment> {
@@ -67,20 +147,43 @@ const tailShare = 0.25;
 /** A shorter end says nothing. */
 const tailCharactersMin = 200;
 
+/** A text that was cut, and where places of the whole one are in it. */
+interface Cut {
+  readonly text: string;
+  readonly moved: (place: MarkPlace) => readonly MarkPlace[];
+}
+
+function stay(place: MarkPlace): readonly MarkPlace[] {
+  return [place];
+}
+
 /**
  * The head of `text`, a line that says what is missing and names the whole, and the end, together at most `max`
  * characters. Where there is no room for an end that says something, the head and the line alone (LC-15).
  */
-function cut(text: string, max: number, full: Attachment): string {
+function cut(text: string, max: number, full: Attachment): Cut {
   const lineFor = (missing: number) =>
     `\n[cut: ${missing} more characters; the whole result is ${full.digest}]`;
   const room = max - lineFor(text.length).length;
   // A policy that leaves no room for the line gets the head alone; `truncated` says the rest.
-  if (room < 0) return head(text, max);
+  if (room < 0) {
+    const kept = head(text, max);
+    return { text: kept, moved: movedBy(kept.length, text.length, 0) };
+  }
   const tailRoom = Math.floor(room * tailShare) - 1;
   const end = tailRoom < tailCharactersMin ? "" : `\n${tail(text, tailRoom)}`;
   const kept = head(text, room - end.length);
-  return kept + lineFor(text.length - kept.length - Math.max(end.length - 1, 0)) + end;
+  const endLength = Math.max(end.length - 1, 0);
+  const short = kept + lineFor(text.length - kept.length - endLength) + end;
+  return { text: short, moved: movedBy(kept.length, text.length - endLength, text.length - short.length) };
+}
+
+/** Places in the head stay, those in the end move with it, those that were cut are gone. */
+function movedBy(headEnd: number, tailStart: number, by: number): Cut["moved"] {
+  return (place) => {
+    if (place.at + bareMark.length <= headEnd) return [place];
+    return place.at >= tailStart ? [{ ...place, at: place.at - by }] : [];
+  };
 }
 
 /** The last characters of a text; never half of one. */

@@ -5,27 +5,26 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import type { Json, JsonObject } from "../../schemas/json.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
 import { type EffectClass, ToolResultEnvelope } from "../../schemas/tool.ts";
-import { deepFreeze } from "../canonical.ts";
+import type { ErrorProvenance } from "../../schemas/tool_error.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
 import type {
   BuiltinTool,
-  McpClient,
   PermissionContext,
   ToolBlobs,
   ToolHandler,
   ToolUseContext,
 } from "../tools/tool.ts";
 import type { Workspace } from "../tools/workspace.ts";
-import { head, visible } from "../tools/visible.ts";
-import { cleanFailure, cleanText } from "./clean.ts";
+import { cleanFailure } from "./clean.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
+import { givenArguments } from "./given_arguments.ts";
+import type { RawArguments } from "./raw_arguments.ts";
+import { StateChanges } from "./session_state.ts";
 import { settleEnvelope } from "./settle.ts";
 import { brokenOff, classified, reportFault } from "./tool_fault.ts";
-
-/** Longest notice of a running tool, in characters. */
-const noticeCharactersMax = 500;
+import { useContext } from "./use_context.ts";
 
 /** Options of {@linkcode createToolCall}. The functions that take a root are asked once per call. */
 export interface ToolCallOptions {
@@ -37,10 +36,13 @@ export interface ToolCallOptions {
   readonly permissionsOf: (root: RootAddress) => Pick<PermissionContext, "mode" | "capabilities">;
   /** The conversation up to an intent. */
   readonly messages: (root: RootAddress, intent: string) => Promise<readonly ModelMessage[]>;
-  readonly appState: (root: RootAddress) => Json;
+  /** What the session's tools keep together. */
+  readonly appState: (root: RootAddress) => JsonObject;
   readonly blobs: ToolBlobs;
   /** Takes secrets out of results, notices and failures. */
   readonly redactor: Redactor;
+  /** Where arguments are that held secrets. */
+  readonly rawArguments: RawArguments;
   /** True if a session has got the whole result of a digest; without it none has. */
   readonly hasResult?: (root: RootAddress, digest: string) => Promise<boolean>;
   readonly seams: Seams;
@@ -91,38 +93,83 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
   );
   return async (call: ToolCall) => {
     const found = entryOf(call, options);
-    if ("refusal" in found) return failed(found.refusal);
+    if ("refusal" in found) return told(failed(found.refusal), { started: false, by: "runtime" });
     const { entry, catalog } = found;
+    const source = entry.provenance;
     const { clock } = options.seams;
     const deadlineAtMs = call.request.deadlineAtMs ?? clock.now() + entry.definition.timeoutMs;
-    if (call.signal.aborted) return canceledBefore();
-    if (clock.now() >= deadlineAtMs) return { status: "timed_out", failure: timedOut(entry) };
-    const input = deepFreeze(call.request.args.arguments);
-    const settling = { entry, effect: call.request.effect, options };
+    const given = givenArguments(call, entry, options);
+    const refusal = refusalBefore({ call, entry, deadlineAtMs, now: clock.now() }) ??
+      ("refusal" in given ? failed(given.refusal) : undefined);
+    if (refusal !== undefined || "refusal" in given) {
+      return told(refusal ?? canceledBefore(), { started: false, by: "runtime", source });
+    }
+    const { input, redactor } = given;
+    const state = options.appState(call.root);
+    const changes = new StateChanges(state);
+    const settling = { entry, effect: call.request.effect, options: { ...options, redactor } };
     const late = (attempt: Attempt) => {
-      if (attempt.kind === "returned") void settleAttempt(attempt, settling).then(call.late);
+      // What comes after the end changes nothing: it is evidence.
+      if (attempt.kind === "returned") void settleAttempt(attempt, [], settling).then(call.late);
     };
     let hasBegun = false;
     let work: Promise<Attempt> | undefined;
     const ended = await runUntil({ clock, deadlineAtMs, signal: call.signal }, (signal) => {
-      const use = useOf({ call, options, handlers, catalog, signal, deadlineAtMs });
+      const use = useContext({
+        call,
+        options: { ...options, redactor },
+        handlers,
+        catalog,
+        signal,
+        deadlineAtMs,
+        state,
+        changes,
+      });
       const begin = () => {
         hasBegun = true;
         return () => void (hasBegun = false);
       };
       return work = adapters[entry.adapter]({ root: call.root, entry, arguments: input, use, begin, late });
     });
+    const changed = changes.end();
     if (ended.type === "threw") reportFault(options.seams, entry, ended.error);
     if (ended.type !== "done") {
       work?.then(late, () => {}); // What fails unheard says no more than is known.
-      return hasBegun ? afterStart(ended, entry, call.request.effect) : beforeStart(ended, entry);
+      const result = hasBegun ? afterStart(ended, entry, call.request.effect) : beforeStart(ended, entry);
+      return told(result, { started: hasBegun, by: "runtime", source });
     }
-    return await settleAttempt(ended.value, settling);
+    const result = await settleAttempt(ended.value, changed, settling);
+    if (result.status === "ok") options.rawArguments.drop(call.root, call.request.args.invocation);
+    const by = ended.value.kind === "returned" ? "runtime" : "tool";
+    return told(result, { started: ended.value.kind !== "not_started", by, source });
   };
+}
+
+/** Why a call is not even handed to its adapter: nobody waits for it, or its time is over. */
+function refusalBefore(
+  { call, entry, deadlineAtMs, now }: {
+    readonly call: ToolCall;
+    readonly entry: CatalogEntry;
+    readonly deadlineAtMs: number;
+    readonly now: number;
+  },
+): PerformerResult | undefined {
+  if (call.signal.aborted) return canceledBefore();
+  return now >= deadlineAtMs ? { status: "timed_out", failure: timedOut(entry) } : undefined;
+}
+
+/** A result that says, if it is a failure, whether the call was begun and who says so (DM-45). */
+function told(
+  result: PerformerResult,
+  { started, by, source }: ErrorProvenance & { readonly started: boolean },
+): PerformerResult {
+  if (result.status === "ok") return result;
+  return { ...result, started, provenance: { by, ...(source === undefined ? {} : { source }) } };
 }
 
 async function settleAttempt(
   attempt: Attempt,
+  changes: readonly JsonObject[],
   { entry, effect, options }: {
     readonly entry: CatalogEntry;
     readonly effect: EffectClass;
@@ -134,13 +181,19 @@ async function settleAttempt(
     const why = cleanFailure(options.redactor, attempt.failure);
     return { status: effect === "idempotent" ? "failed" : "unknown", failure: why };
   }
+  // Strict: an envelope with a field that is none of its own is refused as a whole (DM-48).
   const envelope = ToolResultEnvelope.safeParse(attempt.envelope);
   if (!envelope.success) {
     reportFault(options.seams, entry, envelope.error);
     return afterStart({ type: "threw", error: envelope.error }, entry, effect);
   }
-  const { full, ...views } = await settleEnvelope(envelope.data, entry.definition, options);
-  return { status: "ok", value: full === undefined ? views : { ...views, full } };
+  const settling = { ...options, changes, source: entry.provenance };
+  const value = await settleEnvelope(envelope.data, entry.definition, settling);
+  if (value.error?.code === "redaction_failed") {
+    const detail = { tool: entry.canonicalName };
+    options.seams.log({ level: "error", event: "redaction_failed", detail });
+  }
+  return { status: "ok", value: value as unknown as Json };
 }
 
 /** Refuses every look-up: no tool of this release has one, so nothing is known and a person must decide. */
@@ -194,59 +247,6 @@ function entryOf(call: ToolCall, options: ToolCallOptions): Found {
 
 function mismatch(name: string, why: string): Failure {
   return failure("catalog_mismatch", `Cannot call "${name}": ${why}`);
-}
-
-interface UseInput {
-  readonly call: ToolCall;
-  readonly options: ToolCallOptions;
-  readonly handlers: ReadonlyMap<string, ToolHandler>;
-  readonly catalog: ResolvedCatalog;
-  readonly signal: AbortSignal;
-  readonly deadlineAtMs: number;
-}
-
-function useOf({ call, options, handlers, catalog, signal, deadlineAtMs }: UseInput): ToolUseContext {
-  const cwd = options.workspaceOf(call.root);
-  return Object.freeze({
-    tools: handlers,
-    permission_context: deepFreeze({ ...options.permissionsOf(call.root), workspaces: [cwd] }),
-    mcp_clients: serversIn(catalog),
-    messages: () => options.messages(call.root, call.id),
-    app_state: deepFreeze(options.appState(call.root)),
-    notifications: Object.freeze({
-      // A tool that was given up on has nothing more to say.
-      push: (text: string) => {
-        if (signal.aborted) return;
-        const clean = visible(cleanText(options.redactor, text, "operator"));
-        call.report({ type: "tool", message: head(clean, noticeCharactersMax) });
-      },
-    }),
-    cwd,
-    blobs: options.blobs,
-    results: Object.freeze({
-      has: (digest: string) => options.hasResult?.(call.root, digest) ?? Promise.resolve(false),
-    }),
-    signal,
-    deadlineAtMs,
-    idempotencyKey: call.key,
-    catalog,
-    clock: options.seams.clock,
-  });
-}
-
-/** Catalogs never change, so one is looked through once. */
-const serversOf = new WeakMap<ResolvedCatalog, readonly McpClient[]>();
-
-/** The MCP servers whose tools a catalog has. */
-function serversIn(catalog: ResolvedCatalog): readonly McpClient[] {
-  let servers = serversOf.get(catalog);
-  if (servers === undefined) {
-    const names = catalog.entries.filter(({ sourceKind }) => sourceKind === "mcp")
-      .map(({ canonicalName }) => canonicalName.split(".")[1] ?? "");
-    servers = deepFreeze([...new Set(names)].map((server) => ({ server })));
-    serversOf.set(catalog, servers);
-  }
-  return servers;
 }
 
 /** What an attempt means that ended before anything could be applied. */

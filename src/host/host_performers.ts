@@ -4,6 +4,7 @@ import { AgentDefinition } from "../../schemas/agent.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
+import type { Conversations } from "../effects/conversation.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
 import { createMcpCall } from "../effects/mcp_call.ts";
 import { createMcpConnection } from "../effects/mcp_connection.ts";
@@ -45,7 +46,7 @@ interface Place {
 /** Makes the performers of a host. */
 export function createHostPerformers(services: HostServices, connections: Connections): HostPerformers {
   const places = new Places(services);
-  const { conversations, catalogOf, journal, redactor, seams } = services;
+  const { conversations, catalogOf, journal, rawArguments, redactor, seams } = services;
   const call = createToolCall({
     tools: builtinTools,
     catalogOf,
@@ -55,9 +56,10 @@ export function createHostPerformers(services: HostServices, connections: Connec
       return { mode, capabilities: agent.capabilities };
     },
     messages: (root, intent) => conversations.transcript(root, intent),
-    appState: () => ({}),
+    appState: (root) => conversations.stateOf(root),
     blobs: blobsOf(services),
     redactor,
+    rawArguments,
     hasResult: (root, digest) => conversations.hasResult(root, digest),
     seams,
     mcp: createMcpCall({
@@ -68,22 +70,25 @@ export function createHostPerformers(services: HostServices, connections: Connec
   });
   return {
     ...createMcpConnection({ connections, seams, redactor, putBlob: (blob) => journal.writer.putBlob(blob) }),
-    "mcp.call": afterHome(places, call),
-    "tool.call": afterHome(places, call),
+    "mcp.call": afterHome(places, conversations, call),
+    "tool.call": afterHome(places, conversations, call),
     "tool.verify": createToolVerify(),
     "model.generate": createModelGenerate({
       providerOf: (name, root, model) => places.providerOf(name, root, model),
       transcript: (root, intent) => conversations.transcript(root, intent),
       catalogOf,
       redactor,
+      rawArguments,
       seams,
     }),
   };
 }
 
-/** Opens the session's home before its tool is called: the tool's own look-ups are synchronous. */
-function afterHome(places: Places, perform: CallPerformer): CallPerformer {
+/** Opens the session's home and reads its journal before its tool is called: the tool's own look-ups are synchronous. */
+function afterHome(places: Places, conversations: Conversations, perform: CallPerformer): CallPerformer {
   return async (call: ToolCall) => {
+    const loading = conversations.load(call.root);
+    if (loading !== undefined) await loading;
     const place = await places.open(call.root);
     if ("code" in place) return { status: "failed", failure: place };
     if ("code" in place.workspace) return { status: "failed", failure: place.workspace };

@@ -11,11 +11,12 @@ import type { Seams } from "../seams.ts";
 import { Answerers } from "./answerers.ts";
 import type { ActingHost } from "./host.ts";
 import { createHostPerformers } from "./host_performers.ts";
-import { createDoorRedactor } from "../effects/clean.ts";
+import { createDoorRedactor, type DoorOptions } from "../effects/clean.ts";
 import { KnownSecrets } from "../redact/known_secrets.ts";
 import { createLocalHost } from "./local_host.ts";
 import { type HostSecret, readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
+import { readFingerprintKey } from "./fingerprint_key.ts";
 import type { Env } from "./home.ts";
 import { trustFile } from "./trust.ts";
 
@@ -63,7 +64,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
         made.services = services;
         return createHostPerformers(services, connections);
       },
-      redactor: createDoorRedactor(known),
+      redactor: createDoorRedactor(known, await doorOptions(location, seams)),
       strict: (options.strict ?? false) || config.durability === "strict",
       hasAnswerer: () => options.isAttended || answerers.areThere,
     }).catch((error) => {
@@ -84,6 +85,15 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     await lock.release();
     throw error;
   }
+}
+
+/** The store's own key for fingerprints, and the time. Without a key there are no fingerprints, and all else goes on. */
+async function doorOptions(location: string, { clock, log }: Seams): Promise<DoorOptions> {
+  const now = () => clock.now();
+  const key = await readFingerprintKey(location);
+  if (typeof key !== "string") return { hmacKey: key, now };
+  log({ level: "warning", event: "fingerprint_key_unusable", detail: { why: key } });
+  return { now };
 }
 
 /** Makes secrets known, so that they are taken out wherever they come in. Says which cannot be, never what they are. */

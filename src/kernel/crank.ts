@@ -65,7 +65,15 @@ function openingOf(kernel: Kernel, root: LiveRoot, mail: Mail): Opening {
 function outcomeBody(mail: OutcomeMail): PortOutcome {
   const { id, attempt, result } = mail;
   if (result.status === "ok") return { id, attempt, status: "ok", value: result.value };
-  return { id, attempt, status: result.status, failure: result.failure };
+  const { status, failure, started, provenance } = result;
+  return {
+    id,
+    attempt,
+    status,
+    failure,
+    ...(started === undefined ? {} : { started }),
+    ...(provenance === undefined ? {} : { provenance }),
+  };
 }
 
 /** A late outcome is evidence and never reaches a machine (K12). */

@@ -65,6 +65,14 @@ export interface EntryObserver {
   forget(root: RootAddress): void;
 }
 
+/** Several observers as one: each is told in their order. */
+export function observersOf(...observers: readonly EntryObserver[]): EntryObserver {
+  return {
+    observe: (root, entries) => observers.forEach((one) => one.observe(root, entries)),
+    forget: (root) => observers.forEach((one) => one.forget(root)),
+  };
+}
+
 /** Everything that the kernel's verbs share. */
 export interface Kernel {
   readonly seams: Seams;

@@ -1,56 +1,20 @@
 /** What became of every tool call of a session, read off its journal: what was asked, who allowed it, how it ended. */
 import type { Entry } from "../../schemas/entry.ts";
+import { toolStatus } from "../../actors/tool_status.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { InvocationOutcome } from "../../schemas/invocation.ts";
 import { RetryContext } from "../../schemas/retry.ts";
+import { ToolError } from "../../schemas/tool_error.ts";
 import { isCall } from "../journal/named_blobs.ts";
+import { beginsCrank, inReadingOrder } from "./crank_order.ts";
+import { errorIn, refusalOf, whoRefuses } from "./call_error.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
-
-/** One tool call. */
-export interface InvocationRow {
-  readonly turn: number;
-  /** `call/<step>.<i>`, as in the journal. */
-  readonly ordinal: string;
-  /** The full name once the call was taken from the catalog, before that the name that the model gave. */
-  tool: string;
-  effect: string;
-  /** What it was called with. */
-  arguments: JsonObject;
-  /** By what a repeat of it is known: the model's id in its step, or the key of the host's command. */
-  readonly key: string;
-  /** The how manieth call of its tool in its turn (CM-58). */
-  number: number;
-  /** How a repeat is made harmless, where the class is `conditional` (AR-30). */
-  mechanism: string;
-  /** Intents of its effect, by their position in the stream, in order; recoveries of one count as attempts too. */
-  readonly intents: string[];
-  attempts: number;
-  /** The final outcome, or `running`, or `waiting` for a person. */
-  outcome: InvocationOutcome | "running" | "waiting";
-  /** Its attempts after the first: which of how many, and why (AR-28). */
-  readonly retries: RetryContext[];
-  /** What was decided about it, and by whom, in order. */
-  readonly decisions: string[];
-  /** Why it did not succeed. */
-  why: string;
-  /** What it yielded, as its outcome has it; empty if nothing. */
-  response: JsonObject;
-  /** The failure as data; empty if there is none. */
-  error: JsonObject;
-  readonly proposedAt: number;
-  settledAt: number | undefined;
-}
+import { entryIn, secretsOf } from "./entry_view.ts";
+import type { InvocationRow } from "./invocation_row.ts";
 
 interface Asked {
   readonly row: InvocationRow;
   readonly uncertain: boolean;
-}
-
-/** In which order the entries of one crank are read: what began it or ended with it, what it bound, then its asks. */
-function placeOf({ kind, type }: Entry): number {
-  if (kind === "intent") return 4;
-  if (kind !== "note") return 0;
-  return type === "tools.bound" ? 1 : type === "turn.planned" ? 2 : 3;
 }
 
 /** What a person says of a call that may have happened, as an outcome. */
@@ -80,14 +44,14 @@ export class InvocationFold {
 
   take(entry: Entry): void {
     // A crank's notes stand behind what it asked for, but say what that belongs to.
-    if (["created", "input", "outcome"].includes(entry.kind)) this.#endCrank();
+    if (beginsCrank(entry)) this.#endCrank();
     this.#crank.push(entry);
   }
 
   #endCrank(): void {
-    const inOrder = this.#crank.toSorted((left, right) => placeOf(left) - placeOf(right));
+    const crank = inReadingOrder(this.#crank);
     this.#crank = [];
-    for (const entry of inOrder) this.#read(entry);
+    for (const entry of crank) this.#read(entry);
   }
 
   #read(entry: Entry): void {
@@ -173,9 +137,11 @@ export class InvocationFold {
       outcome: "running",
       retries: [],
       decisions: [],
+      status: undefined,
+      error: undefined,
       why: "",
       response: {},
-      error: {},
+      secrets: [],
       settledAt: undefined,
     });
   }
@@ -194,16 +160,21 @@ export class InvocationFold {
     row.number = Number(peekText(body, "attempt")) || 1;
   }
 
-  #settle({ at, body }: Entry): void {
+  #settle(entry: Entry): void {
+    const { at, body } = entry;
     const row = this.#effects.get(peekText(body, "id"));
     if (row === undefined) return;
     this.#effects.delete(peekText(body, "id"));
     const status = peekText(body, "status");
     const isError = peek(body, "value", "isError") === true;
-    row.outcome = status === "ok" ? isError ? "completed_with_error" : "succeeded" : outcomeOf(status);
+    const outcome = status === "ok" ? isError ? "completed_with_error" : "succeeded" : outcomeOf(status);
+    const error = ToolError.safeParse(
+      status === "ok" ? peek(body, "value", "error") : errorIn(body, outcome),
+    );
+    end(row, outcome, error.data);
     row.why = peekText(body, "failure", "message");
-    row.response = peekObject(body, "value") as JsonObject;
-    row.error = peekObject(body, "failure") as JsonObject;
+    row.response = peekObject(entryIn("event", entry).body, "value") as JsonObject;
+    row.secrets = secretsOf(body);
     row.settledAt = at;
   }
 
@@ -216,8 +187,11 @@ export class InvocationFold {
     const by = [peekText(body, "value", "by", "kind"), peekText(body, "value", "by", "id")].join(" ").trim();
     row.decisions.push(by === "" ? decision : `${decision} by ${by}`);
     const settled = uncertain ? settledBy[decision] : undefined;
-    row.outcome = settled ?? "running";
-    if (settled !== undefined) row.settledAt = at;
+    row.outcome = "running";
+    row.status = undefined;
+    if (settled === undefined) return;
+    end(row, settled, settled === "succeeded" ? undefined : row.error);
+    row.settledAt = at;
   }
 
   /** A recovery asked an effect again: another attempt of the same intent. */
@@ -244,7 +218,13 @@ export class InvocationFold {
     );
     const outcome = InvocationOutcome.safeParse(word);
     if (row === undefined || !outcome.success) return;
-    row.outcome = outcome.data;
+    const error = ToolError.safeParse({
+      code: peekText(item, "code"),
+      message: rest.join(": "),
+      started: row.intents.length > 0 && row.error?.started === true,
+      provenance: row.error?.provenance ?? { by: whoRefuses(outcome.data, peekText(item, "code")) },
+    });
+    end(row, outcome.data, error.data);
     row.why = rest.join(": ");
     row.settledAt = at;
   }
@@ -260,16 +240,24 @@ export class InvocationFold {
     const outcome = InvocationOutcome.safeParse(peekText(body, "value", "call", "outcome")).data;
     const given = outcome === undefined ? undefined : this.#rows.get(`turn/${this.#turn}/call/0.0`);
     if (given !== undefined && outcome !== undefined) {
-      given.outcome = outcome;
+      const failure = Object(peek(body, "value", "call", "failure"));
+      const error = given.error ?? refusalOf(failure, outcome);
+      end(given, outcome, error);
       given.why = peekText(body, "value", "call", "failure", "message");
       given.settledAt = at;
     }
     for (const row of this.#open()) {
       if (row.outcome !== "running" && row.outcome !== "waiting") continue;
-      row.outcome = row.intents.length > 0 && row.why !== "" ? "unknown" : "canceled";
+      end(row, row.intents.length > 0 && row.why !== "" ? "unknown" : "canceled", row.error);
       row.settledAt ??= at;
     }
   }
+}
+
+function end(row: InvocationRow, outcome: InvocationOutcome, error: ToolError | undefined): void {
+  row.outcome = outcome;
+  row.error = error;
+  row.status = toolStatus(outcome, error?.started ?? outcome === "unknown");
 }
 
 /** Notes of earlier releases say less, and are left out. */

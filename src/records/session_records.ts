@@ -1,6 +1,7 @@
 /** The records of a session, read off its journal and its sealed catalogs. */
 import type { Entry } from "../../schemas/entry.ts";
 import { ResolvedCatalog } from "../../schemas/catalog.ts";
+import type { JsonObject } from "../../schemas/json.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { InvocationOutcome } from "../../schemas/invocation.ts";
 import {
@@ -12,7 +13,8 @@ import {
 import { peekText } from "../peek.ts";
 import type { Seams } from "../seams.ts";
 import { boundTools, type Freeze } from "./bound_tools.ts";
-import { InvocationFold, type InvocationRow } from "./invocation_fold.ts";
+import { InvocationFold } from "./invocation_fold.ts";
+import type { InvocationRow } from "./invocation_row.ts";
 import { recordId } from "./record_id.ts";
 
 /** Where records are read from. */
@@ -106,7 +108,7 @@ class Found {
       outcome,
       request: { tool_name: row.tool, arguments: row.arguments },
       response: row.response,
-      error: row.error,
+      error: (row.error ?? {}) as JsonObject,
       metadata: { effect: row.effect, tries: row.attempts, decisions: [...row.decisions] },
       attempt: row.number,
       ...(row.key === "" ? {} : { key: row.key }),

@@ -1,4 +1,5 @@
 /** What stands in the place of a secret, for each view (DM-51). A mark tells nothing of the value, not its length. */
+import { redactedMark } from "../../schemas/secret.ts";
 import type { Origin } from "./known_secrets.ts";
 
 /** Who reads: more is said of a secret to those who are trusted more. */
@@ -7,7 +8,7 @@ export const views = ["model", "operator", "event", "durable", "debug"] as const
 export type View = (typeof views)[number];
 
 /** The mark that says nothing but that something was there. */
-export const bareMark = "[redacted]";
+export const bareMark = redactedMark;
 
 /** Why something was withheld as a whole. */
 export const withheldReasons = [
@@ -17,6 +18,7 @@ export const withheldReasons = [
   "too_large",
   "not_json",
   "not_settled",
+  "too_slow",
   "failed",
 ] as const;
 /** Why something was withheld as a whole. */

@@ -8,6 +8,7 @@ import type { KnownSecrets } from "./known_secrets.ts";
 import { type View, withheldMark, type WithheldReason } from "./marks.ts";
 import { StreamRedactor } from "./stream_redactor.ts";
 import { NotSettledError, Sweep } from "./sweep.ts";
+import { TimeBudget, TooSlowError } from "./time_budget.ts";
 
 /** A value without its secrets, and what was found. */
 export interface Redaction<T> {
@@ -25,6 +26,8 @@ export interface RedactorOptions {
   readonly hmacKey?: Uint8Array;
   /** Other bounds than those of DM-52. */
   readonly bounds?: Partial<ValueBounds>;
+  /** The time, in milliseconds. With it, what takes too long is withheld (F41). */
+  readonly now?: (() => number) | undefined;
 }
 
 /** Takes secrets out of values. Never throws and never changes what it is given: what it cannot clean, it withholds. */
@@ -45,12 +48,13 @@ export interface Redactor {
 }
 
 /** Makes a redactor. Secrets that are added to `known` later count from then on. Throws for a short key. */
-export function createRedactor({ known, hmacKey, bounds }: RedactorOptions): Redactor {
+export function createRedactor({ known, hmacKey, bounds, now }: RedactorOptions): Redactor {
   const { depthMax, itemsMax, stringCharactersMax } = redactBounds;
   return new RedactorOfValues({
     known,
     fingerprint: hmacKey === undefined ? undefined : createFingerprint(hmacKey),
     bounds: { depthMax, itemsMax, stringCharactersMax, ...bounds },
+    now,
   });
 }
 
@@ -58,6 +62,7 @@ interface Setup {
   readonly known: KnownSecrets;
   readonly fingerprint: Fingerprint | undefined;
   readonly bounds: ValueBounds;
+  readonly now: (() => number) | undefined;
   /** What is remembered from value to value, if anything is. */
   readonly discovery?: Discovery;
 }
@@ -107,9 +112,11 @@ class RedactorOfValues implements Redactor {
     return new RedactorOfValues({ ...this.#setup, discovery: new Discovery() });
   }
 
-  #sweep(view: View): Sweep {
-    const { known, fingerprint, discovery = new Discovery() } = this.#setup;
-    return new Sweep({ known, discovery, view, fingerprint });
+  /** A sweep of one value has its time; a stream comes when it comes. */
+  #sweep(view: View, isTimed = false): Sweep {
+    const { known, fingerprint, discovery = new Discovery(), now } = this.#setup;
+    const time = isTimed && now !== undefined ? new TimeBudget(now) : undefined;
+    return new Sweep({ known, discovery, view, fingerprint, time });
   }
 
   /** Fails closed (DM-47): whatever goes wrong, the whole value becomes a mark. */
@@ -118,7 +125,7 @@ class RedactorOfValues implements Redactor {
     clean: (sweep: Sweep) => { readonly value: T; readonly isWithheld: boolean },
     withhold: (mark: string) => T,
   ): Redaction<T> {
-    const sweep = this.#sweep(view);
+    const sweep = this.#sweep(view, true);
     try {
       return { ...clean(sweep), findings: sweep.findings.list() };
     } catch (error) {
@@ -140,6 +147,7 @@ function reasonOf(error: unknown): WithheldReason {
   if (error instanceof TooLongError) return "too_long";
   if (error instanceof TooLargeError || error instanceof DiscoveryFullError) return "too_large";
   if (error instanceof NotSettledError) return "not_settled";
+  if (error instanceof TooSlowError) return "too_slow";
   return "failed";
 }
 

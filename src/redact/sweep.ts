@@ -7,6 +7,7 @@ import type { Fingerprint } from "./fingerprint.ts";
 import type { KnownSecrets, Origin } from "./known_secrets.ts";
 import { bareMark, endOfMark, markOf, type View } from "./marks.ts";
 import { findByLooks, findSpans, type Found, type Span } from "./span_finder.ts";
+import type { TimeBudget } from "./time_budget.ts";
 import { typedPatterns } from "./typed_patterns.ts";
 
 /** Thrown if a text is still not clean after it was looked at several times: it is withheld. */
@@ -20,6 +21,8 @@ export interface SweepOptions {
   readonly discovery: Discovery;
   readonly view: View;
   readonly fingerprint: Fingerprint | undefined;
+  /** How long all of it may take; without it, as long as it takes. */
+  readonly time?: TimeBudget | undefined;
 }
 
 /** What surrounds a text that is looked through. */
@@ -45,8 +48,10 @@ export class Sweep {
   readonly #sets: readonly KnownSecrets[];
   readonly #view: View;
   readonly #fingerprint: Fingerprint | undefined;
+  readonly #time: TimeBudget | undefined;
 
-  constructor({ known, discovery, view, fingerprint }: SweepOptions) {
+  constructor({ known, discovery, view, fingerprint, time }: SweepOptions) {
+    this.#time = time;
     this.discovery = discovery;
     this.#sets = [known, discovery.secrets];
     this.#view = view;
@@ -59,6 +64,7 @@ export class Sweep {
    */
   clean(text: string): string {
     let left = text;
+    this.#time?.add(text.length);
     for (let round = 0; round < redactBounds.roundsMax; round++) {
       const { spans } = this.find(left);
       if (spans.length === 0) return left;
@@ -76,6 +82,7 @@ export class Sweep {
   find(text: string, { before = -1, isOpen = false }: FindIn = {}): Found {
     const options = { known: this.#sets, endOfMark: this.#endOfMark, before };
     const found = findSpans(text, options);
+    this.#time?.check();
     let isNew = false;
     for (const span of found.spans) {
       if (!isOpen || span.end <= found.openFrom) isNew = this.discovery.addSpan(text, span) || isNew;

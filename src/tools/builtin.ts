@@ -5,11 +5,12 @@ import { readFile } from "./read_file.ts";
 import { readResult } from "./read_result.ts";
 import { searchFiles } from "./search_files.ts";
 import type { BuiltinTool } from "./tool.ts";
+import { todo } from "./todo.ts";
 import { toolsList } from "./tools_list.ts";
 
 /** By source kind: `troupe` tools are about the runtime itself, `runtime` tools act on the machine it runs on. */
 const toolsOf = {
-  troupe: [toolsList, readResult],
+  troupe: [toolsList, readResult, todo],
   runtime: [listFiles, readFile, searchFiles],
 } as const satisfies { readonly [kind in "troupe" | "runtime"]: readonly BuiltinTool[] };
 

@@ -4,6 +4,7 @@ import { failure } from "../../schemas/failure.ts";
 import { Digest } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import { ToolResultEnvelope } from "../../schemas/tool.ts";
+import { withBareMarks } from "../redact/mark_places.ts";
 import { envelopeText } from "./envelope_text.ts";
 import { type BuiltinTool, defineTool, errorEnvelope, textEnvelope, type ToolUseContext } from "./tool.ts";
 import { head } from "./visible.ts";
@@ -47,5 +48,6 @@ async function wholeText(digest: string, use: ToolUseContext): Promise<string | 
   const bytes = await use.blobs.get(digest);
   if (bytes === undefined) return undefined;
   const envelope = ToolResultEnvelope.safeParse(JSON.parse(new TextDecoder().decode(bytes)));
-  return envelope.success ? envelopeText(envelope.data) : undefined;
+  // What is kept names the secrets that were taken out; a model is not told (DM-51).
+  return envelope.success ? withBareMarks(envelopeText(envelope.data)) : undefined;
 }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
-import type { Json } from "../../schemas/json.ts";
+import type { Json, JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
@@ -40,8 +40,14 @@ export interface ToolUseContext {
   readonly mcp_clients: readonly McpClient[];
   /** The conversation up to this call. */
   readonly messages: () => Promise<readonly ModelMessage[]>;
-  /** The session's state. */
-  readonly app_state: Json;
+  /** What the session's tools keep together, as it was when the call's stage began. */
+  readonly app_state: JsonObject;
+  /**
+   * Changes the session's state by a merge patch: objects are merged, null removes. Changes of calls that run at once are
+   * merged after their stage, in the model's order (LC-19); a call that fails changes nothing. Returns why a change is
+   * not taken, if it is not.
+   */
+  readonly update: (change: JsonObject) => Failure | undefined;
   readonly notifications: { readonly push: (text: string) => void };
   /** The working folder, behind its guard. */
   readonly cwd: Workspace;

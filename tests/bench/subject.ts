@@ -105,10 +105,11 @@ export function callDirectly(effect: TurnCase["effect"]): Promise<unknown> {
   return handler({ text: echoedText }, undefined as never); // These handlers use nothing but their input.
 }
 
-function performersOf({ conversations, catalogOf, seams }: HostServices): HostPerformers {
+function performersOf({ conversations, catalogOf, rawArguments, seams }: HostServices): HostPerformers {
   return {
     "model.generate": createModelGenerate({
       redactor: createDoorRedactor(),
+      rawArguments,
       providerOf: () => mockModel,
       transcript: (root, intent) => conversations.transcript(root, intent),
       catalogOf,
@@ -117,6 +118,7 @@ function performersOf({ conversations, catalogOf, seams }: HostServices): HostPe
     ...noServers,
     "tool.call": createToolCall({
       redactor: createDoorRedactor(),
+      rawArguments,
       tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
       catalogOf,
       workspaceOf: () => undefined as never, // The tools of the bench touch no files.

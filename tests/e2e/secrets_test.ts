@@ -47,7 +47,7 @@ Deno.test("secret of the host that a file holds reaches no model, no line, no en
     const order = ["run", "agent", `the marker is ${fromFile}`, "--workspace", "ws"];
     const ended = await (await startWith(stage, { E2E_DOCS: fromEnv }, ...order)).ended;
     assert.equal(ended.code, 0, ended.err);
-    assert.match(ended.out, /I read \[redacted\], a marker/);
+    assert.match(ended.out, /I read \[redacted: FILE_KEY\], a marker/);
     assert.match(ended.out, /✗ read_file {2}invalid {2}.*hold a secret/);
     const texts = [
       ended.out,
@@ -92,5 +92,50 @@ Deno.test("secret of the host is given to a server only by an exact grant, and n
     const all = `${told.out}${told.err}${await bytesBelow(stage.folder, ["key"])}`;
     const encoded = btoa(`user:Bearer ${value}`);
     for (const hidden of [value, encoded.slice(20, 60)]) assert.ok(!all.includes(hidden), hidden);
+  });
+});
+
+Deno.test("server that needs a secret that cannot be read at the start is not run, and says why; the others are (F42)", async () => {
+  await onMcpStage(async (stage) => {
+    const value = crypto.randomUUID();
+    await writeKey(stage, value);
+    const [needs, others] = ["needs", "others"].map((name) => ({
+      name,
+      started: stage.path(`${name}.started`),
+    }));
+    assert.ok(needs !== undefined && others !== undefined);
+    const servers = {
+      needs: planned(stage, needs, { env: { TOKEN: "Bearer ${FILE_KEY}" } }),
+      others: planned(stage, others),
+    };
+    const answers = [{ calls: [callOf("needs__search"), callOf("others__search")] }, { text: "finished" }];
+    const capabilities = ["mcp.connect:*", "mcp.call:*", "secret.bind:FILE_KEY"];
+    await writeMcpAgent(stage, { servers, answers, capabilities });
+    await stage.output(...trustAgent);
+    const startsOf = async ({ started }: { readonly started: string }) =>
+      (await Deno.readTextFile(started).catch(() => "")).split("\n").length - 1;
+    // A variable of that name is not the secret, and is not taken in its place.
+    const variables = { E2E_DOCS: "nobody asks for it", FILE_KEY: value };
+    const run = async () =>
+      await (await startWith(stage, variables, "run", "agent", "go", "--workspace", "ws")).ended;
+    const breakings: readonly (readonly [() => Promise<void>, RegExp])[] = [
+      [() => Deno.chmod(stage.path("config/troupe/key"), 0o644), /others may read its file/],
+      [() => Deno.remove(stage.path("config/troupe/key")), /its file does not exist/],
+    ];
+    for (const [spoil, why] of breakings) {
+      await spoil();
+      const { code, out, err } = await run();
+      assert.equal(code, 0, err);
+      assert.match(err, new RegExp(`secret_unusable .*FILE_KEY.*${why.source}`));
+      assert.match(out, /✗ needs {2}mcp_variable_missing: .*FILE_KEY/);
+      assert.match(out, /✗ needs__search {2}not_found/);
+      assert.match(out, /✓ mcp\.others\.search .*others found/);
+    }
+    assert.deepEqual([await startsOf(needs), await startsOf(others)], [0, 2]);
+    // Once it can be read, the server is run.
+    await writeKey(stage, value);
+    const { out, err } = await run();
+    assert.match(out, /✓ mcp\.needs\.search .*needs found/, err);
+    assert.equal(await startsOf(needs), 1);
   });
 });

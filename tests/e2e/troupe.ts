@@ -65,6 +65,11 @@ export class Stage {
     return out;
   }
 
+  /** Every process that is started from now on says all that it logs. */
+  debug(): void {
+    this.#env["TROUPE_DEBUG"] = "1";
+  }
+
   /** Starts the command. */
   start(...args: readonly string[]): Running {
     return this.startDeno("run", "-A", "--quiet", main, ...args);

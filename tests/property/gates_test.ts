@@ -11,7 +11,7 @@ interface Setting {
   readonly known: boolean;
   readonly enabled: boolean;
   readonly adapter: "builtin" | "mcp";
-  readonly given: "fits" | "misfits" | "surplus" | "no object" | "held a secret";
+  readonly given: "fits" | "misfits" | "surplus" | "no object" | "held a secret" | "made one up";
   readonly needs: string | undefined;
   readonly capabilities: readonly string[];
   readonly approval: ApprovalPolicy;
@@ -30,7 +30,17 @@ const setting: fc.Arbitrary<Setting> = fc.record({
   known: mostly,
   enabled: mostly,
   adapter: fc.constantFrom("builtin", "mcp"),
-  given: fc.constantFrom("fits", "fits", "fits", "fits", "misfits", "surplus", "no object", "held a secret"),
+  given: fc.constantFrom(
+    "fits",
+    "fits",
+    "fits",
+    "fits",
+    "misfits",
+    "surplus",
+    "no object",
+    "held a secret",
+    "made one up",
+  ),
   needs: fc.constantFrom(undefined, "fs.read", "mcp.call:docs", "secret.bind:KEY"),
   capabilities: fc.subarray(["fs.read", "mcp.call:*", "mcp.call:docs", "secret.bind:*", "secret.bind:KEY"]),
   approval: fc.constantFrom(...ApprovalPolicy.options),
@@ -54,6 +64,8 @@ function argumentsOf(given: Setting["given"]) {
     case "no object":
       return { arguments: undefined as never, argumentsText: "{n" };
     case "held a secret":
+      return { arguments: undefined as never, argumentsText: '{"n":"[redacted]"}', hadSecret: true as const };
+    case "made one up":
       return { arguments: { n: 1 }, hadSecret: true as const };
   }
 }
@@ -91,7 +103,7 @@ function gatesOf(one: Setting): readonly (readonly [string, boolean])[] {
   const { needs } = one;
   return [
     ["name", one.known],
-    ["schema", one.given === "fits"],
+    ["schema", one.given === "fits" || one.given === "made one up"],
     ["enabled", one.enabled],
     ["capability", needs === undefined || one.capabilities.some((held) => covers(held, needs))],
     ["mode", one.mode !== "plan" || !one.sideEffects],

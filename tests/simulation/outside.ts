@@ -99,11 +99,12 @@ export class Outside {
 
   /** The performers of one life: the runtime's own, with targets that only move when the driver says so. */
   performersOf(life: Life, services: HostServices): HostPerformers {
-    const { conversations, catalogOf, seams, journal } = services;
+    const { conversations, catalogOf, rawArguments, seams, journal } = services;
     let current: Started | undefined;
     const builtins = tools.map((tool) => builtinOf(tool, (given) => this.#start(life, tool, current, given)));
     const call = createToolCall({
       redactor: createDoorRedactor(),
+      rawArguments,
       tools: new Map(builtins.map((tool) => [tool.definition.name, tool])),
       catalogOf,
       workspaceOf: () => undefined as never,
@@ -122,6 +123,7 @@ export class Outside {
     });
     const generate = createModelGenerate({
       redactor: createDoorRedactor(),
+      rawArguments,
       providerOf: (_name, root) => this.#modelOf(life, root),
       transcript: (root, intent) => conversations.transcript(root, intent),
       catalogOf,

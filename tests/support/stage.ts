@@ -4,10 +4,12 @@ import type { CatalogSource } from "../../schemas/catalog.ts";
 import { HostPolicy } from "../../schemas/config.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import type { JsonObject } from "../../schemas/json.ts";
 import { Script } from "../../schemas/script.ts";
 import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
-import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
+import type { Conversations } from "../../src/effects/conversation.ts";
+import { type CallPerformer, createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
 import { loadShelved } from "../../src/effects/shelved.ts";
 import { replay, type ReplayReport } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
@@ -35,6 +37,8 @@ export interface ToolSketch {
   readonly approval?: "auto" | "prompt" | "deny";
   readonly parallelSafe?: boolean;
   readonly timeoutMs?: number;
+  /** Its arguments besides the text. */
+  readonly properties?: JsonObject;
   readonly work?: (use: ToolUseContext, input: unknown) => Promise<string | ToolResultEnvelope>;
 }
 
@@ -48,7 +52,7 @@ export function toolFrom(sketch: ToolSketch, ledger: LedgerLine[]): BuiltinTool 
     version: "1",
     inputSchema: {
       type: "object",
-      properties: { text: { type: "string" } },
+      properties: { text: { type: "string" }, ...sketch.properties },
       additionalProperties: false,
     },
     riskLevel: "low",
@@ -134,32 +138,45 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     ...(options.code === undefined ? {} : { code: options.code }),
     ...(options.hasAnswerer === undefined ? {} : { hasAnswerer: options.hasAnswerer }),
     ...(options.redactor === undefined ? {} : { redactor: options.redactor }),
-    performers: ({ conversations, catalogOf, redactor, seams }) => ({
+    performers: ({ conversations, catalogOf, rawArguments, redactor, seams }) => ({
       "model.generate": createModelGenerate({
         redactor,
+        rawArguments,
         providerOf: (name) => name === "scripted" ? provider : undefined,
         transcript: (root, intent) => conversations.transcript(root, intent),
         catalogOf,
         seams,
       }),
       ...noServers,
-      "tool.call": createToolCall({
-        redactor,
-        tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
-        catalogOf,
-        workspaceOf: () => undefined as never,
-        permissionsOf: () => ({ mode: "default", capabilities: [] }),
-        messages: (root, intent) => conversations.transcript(root, intent),
-        appState: () => ({}),
-        blobs: createBlobs(),
-        seams,
-      }),
+      "tool.call": loaded(
+        conversations,
+        createToolCall({
+          redactor,
+          rawArguments,
+          tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
+          catalogOf,
+          workspaceOf: () => undefined as never,
+          permissionsOf: () => ({ mode: "default", capabilities: [] }),
+          messages: (root, intent) => conversations.transcript(root, intent),
+          appState: (root) => conversations.stateOf(root),
+          blobs: createBlobs(),
+          seams,
+        }),
+      ),
       "tool.verify": createToolVerify(),
     }),
     ...options.runtime,
   });
   const runtime = await settled(world, starting);
   return stageOf({ world, disk, handle, runtime, ledger }, tools, options);
+}
+
+/** As a host does: a session's journal is read before its tools are called. */
+function loaded(conversations: Conversations, perform: CallPerformer): CallPerformer {
+  return async (call) => {
+    await conversations.load(call.root);
+    return await perform(call);
+  };
 }
 
 /** Waits for a promise while the world runs; time does not pass. */

@@ -101,6 +101,7 @@ export function useIn(cwd: Workspace, changes: Partial<ToolUseContext> = {}): To
     mcp_clients: [],
     messages: () => Promise.resolve([]),
     app_state: {},
+    update: () => undefined,
     notifications: { push: () => {} },
     cwd,
     blobs: createBlobs(),

@@ -43,9 +43,10 @@ async function open(scripts: Scripts, from?: Stage): Promise<Stage> {
       createScriptedProvider(Script.parse({ answers })),
     ]),
   );
-  const performers = ({ conversations, catalogOf, seams }: HostServices) => ({
+  const performers = ({ conversations, catalogOf, rawArguments, seams }: HostServices) => ({
     "model.generate": createModelGenerate({
       redactor,
+      rawArguments,
       providerOf: (_name, _root, model) => providers.get(model),
       transcript: (root, intent) => conversations.transcript(root, intent),
       catalogOf,
@@ -54,6 +55,7 @@ async function open(scripts: Scripts, from?: Stage): Promise<Stage> {
     ...noServers,
     "tool.call": createToolCall({
       redactor,
+      rawArguments,
       tools: new Map(made.map((tool) => [tool.definition.name, tool])),
       catalogOf,
       workspaceOf: () => undefined as never,

@@ -1,5 +1,6 @@
 /** Whether a call of an MCP tool waits for its connection, is sent once, and is told for what it was. */
 import { createDoorRedactor } from "../../src/effects/clean.ts";
+import { RawArguments } from "../../src/effects/raw_arguments.ts";
 import assert from "node:assert/strict";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { Json } from "../../schemas/json.ts";
@@ -107,12 +108,13 @@ function call(sketch: Sketch) {
   });
   const perform = createToolCall({
     redactor: createDoorRedactor(),
+    rawArguments: new RawArguments(),
     tools: sketch.tools ?? new Map(),
     catalogOf: (asked) => asked === hash ? catalogWith(entry) : undefined,
     workspaceOf: () => undefined as never,
     permissionsOf: () => ({ mode: "default", capabilities: [] }),
     messages: () => Promise.resolve([]),
-    appState: () => null,
+    appState: () => ({}),
     blobs: createBlobs(),
     seams: world.seams,
     mcp,

@@ -1,5 +1,6 @@
 // Proves AR-5, AR-16, AR-17, AR-18, AR-20, AR-21, AR-26, AR-46 and K18 for model calls.
 import { createDoorRedactor } from "../../src/effects/clean.ts";
+import { RawArguments } from "../../src/effects/raw_arguments.ts";
 import assert from "node:assert/strict";
 import type { ResolvedCatalog } from "../../schemas/catalog.ts";
 import { limits } from "../../schemas/limits.ts";
@@ -55,6 +56,7 @@ function start({ provider, ...setting }: Setting) {
   const messages = setting.messages ?? question;
   const perform = createModelGenerate({
     redactor: createDoorRedactor(),
+    rawArguments: new RawArguments(),
     providerOf: (name) => name === provider.name ? provider : undefined,
     transcript: () => Promise.resolve(messages),
     catalogOf: (asked) => asked === hash ? setting.catalog ?? catalogWith() : undefined,

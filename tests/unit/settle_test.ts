@@ -11,6 +11,7 @@ import { createBlobs } from "../support/tools.ts";
 import { digestNow } from "../support/world.ts";
 
 const redactor = createDoorRedactor();
+const source = { source: "runtime", origin: "built in", trust: "trusted_local" } as const;
 const definition = { ...readFile.definition, name: "sample", outputPolicy: { modelCharactersMax: 12_000 } };
 
 async function settle(envelope: ToolResultEnvelope, modelCharactersMax = 12_000) {
@@ -18,7 +19,7 @@ async function settle(envelope: ToolResultEnvelope, modelCharactersMax = 12_000)
   const settled = await settleEnvelope(
     envelope,
     { ...definition, outputPolicy: { modelCharactersMax } },
-    { blobs, redactor },
+    { blobs, redactor, source },
   );
   return { settled: ToolReturn.parse(settled), kept: blobs.kept };
 }
@@ -102,6 +103,7 @@ Deno.test("settle fails closed: if keeping the result breaks, no view shows any 
   const settled = await settleEnvelope(structuredEnvelope({ key: "SECRET" }), definition, {
     blobs,
     redactor,
+    source,
   });
   assert.equal(settled.isError, true);
   assert.match(settled.model, /^redaction_failed: /);

@@ -1,6 +1,7 @@
 /** Which MCP servers a tool may know of: those whose tools its turn has. */
 import assert from "node:assert/strict";
 import { createDoorRedactor } from "../../src/effects/clean.ts";
+import { RawArguments } from "../../src/effects/raw_arguments.ts";
 import { createToolCall, type Routed } from "../../src/effects/tool_call.ts";
 import { readFile } from "../../src/tools/read_file.ts";
 import { textEnvelope } from "../../src/tools/tool.ts";
@@ -33,12 +34,13 @@ Deno.test("tool_call tells a tool each server of its catalog once, and nothing c
   );
   const perform = createToolCall({
     redactor: createDoorRedactor(),
+    rawArguments: new RawArguments(),
     tools: new Map(),
     catalogOf: () => catalog,
     workspaceOf: () => undefined as never,
     permissionsOf: () => ({ mode: "default", capabilities: [] }),
     messages: () => Promise.resolve([]),
-    appState: () => null,
+    appState: () => ({}),
     blobs: createBlobs(),
     seams: world.seams,
     mcp: (routed) => {

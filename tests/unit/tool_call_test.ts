@@ -1,5 +1,6 @@
 // Proves LC-1, LC-2, LC-3, LC-7, LC-8, LC-9, LC-10, LC-13, AR-5, AR-6, DM-11, and R3, R5, R8 (notes, 3.3) for tool calls.
 import { createDoorRedactor } from "../../src/effects/clean.ts";
+import { RawArguments } from "../../src/effects/raw_arguments.ts";
 import assert from "node:assert/strict";
 import type { CatalogEntry } from "../../schemas/catalog.ts";
 import type { JsonObject } from "../../schemas/json.ts";
@@ -57,6 +58,7 @@ function start(setting: Setting) {
   );
   const perform = createToolCall({
     redactor: createDoorRedactor(),
+    rawArguments: new RawArguments(),
     tools: new Map([...builtinTools, ["sample", sample]]),
     catalogOf: (asked) => asked === hash ? catalog : undefined,
     workspaceOf: () => setting.cwd ?? nowhere,
@@ -172,6 +174,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "results",
     "signal",
     "tools",
+    "update",
   ]);
   assert.equal(seen.idempotencyKey, "session/ses_1#7.0");
   assert.deepEqual(seen.permission_context, {
@@ -190,6 +193,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "read_result",
     "sample",
     "search_files",
+    "todo",
     "tools_list",
   ]);
   assert.deepEqual(progress, [{ type: "tool", message: "half way\\u{1b}[2J" }]);

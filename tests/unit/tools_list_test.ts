@@ -36,6 +36,7 @@ Deno.test("built-in tools are found in the dispatch map under the names of their
     "read_file",
     "read_result",
     "search_files",
+    "todo",
     "tools_list",
   ]);
   for (const [name, tool] of builtinTools) assert.equal(tool.definition.name, name);

@@ -140,6 +140,21 @@ Deno.test("transcript makes visible what a model or a tool sends to the terminal
   assert.doesNotMatch(shown, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
+Deno.test("transcript shows an answer once, also where a secret was taken out of it (DM-46)", () => {
+  const streamed = play(
+    entries(prompt, generate),
+    delta("2.0", "it is [redacted: DOCS_KEY], I say"),
+    entries(answer(4, "2.0", "it is [redacted], I say")),
+  );
+  assert.deepEqual(streamed.match(/it is .*, I say/g), ["it is [redacted: DOCS_KEY], I say"]);
+  const another = play(
+    entries(prompt, generate),
+    delta("2.0", "it is [redacted: DOCS_KEY], I say"),
+    entries(answer(4, "2.0", "it is [redacted], you say")),
+  );
+  assert.match(another, /you say/);
+});
+
 Deno.test("transcript has a card for each call: name, arguments, time, outcome", () => {
   const shown = play(entries(
     prompt,
@@ -208,6 +223,25 @@ Deno.test("transcript tells what has gone on for more than a second", () => {
   assert.equal(view.status(startMs + 3_500), "tool_0, tool_1 (3 s)");
   view.hear(entries(result(3, "4.0", {})));
   assert.equal(view.status(startMs + 3_500), "tool_1 (3 s)");
+});
+
+Deno.test("transcript tells how far a call says it is, before it has a result (LC-18)", () => {
+  const { terminal, shown } = createPipes();
+  const view = createTranscript(terminal);
+  const notice = (id: string, message: string): HostEvent => ({
+    type: "progress",
+    root,
+    id,
+    progress: { type: "tool", message },
+  });
+  view.hear(entries(call(1, 0, "call/0.0"), call(2, 1, "call/0.1")));
+  view.hear(notice("4.1", "1 of 9"));
+  view.hear(notice("4.1", "2 of 9"));
+  view.hear(notice("7.0", "of nobody's concern"));
+  assert.equal(view.status(startMs + 3_500), "tool_0, tool_1: 2 of 9 (3 s)");
+  view.hear(entries(result(3, "4.1", { isError: false, model: "", operator: "tool_1: done" })));
+  assert.equal(view.status(startMs + 3_500), "tool_0 (3 s)");
+  assert.doesNotMatch(shown.out, /of 9|concern/);
 });
 
 Deno.test("transcript as JSON is one line for each durable entry, and nothing else", () => {

@@ -1,0 +1,72 @@
+/** The one context that every adapter gets: all that a tool may see and use, frozen (LC-1, LC-8). */
+import type { ResolvedCatalog } from "../../schemas/catalog.ts";
+import type { JsonObject } from "../../schemas/json.ts";
+import { deepFreeze } from "../canonical.ts";
+import type { McpClient, ToolHandler, ToolUseContext } from "../tools/tool.ts";
+import { head, visible } from "../tools/visible.ts";
+import { cleanText } from "./clean.ts";
+import type { StateChanges } from "./session_state.ts";
+import type { ToolCall, ToolCallOptions } from "./tool_call.ts";
+
+/** Longest notice of a running tool, in characters. */
+const noticeCharactersMax = 500;
+
+/** What a context is made of. */
+export interface UseInput {
+  readonly call: ToolCall;
+  readonly options: ToolCallOptions;
+  readonly handlers: ReadonlyMap<string, ToolHandler>;
+  readonly catalog: ResolvedCatalog;
+  readonly signal: AbortSignal;
+  readonly deadlineAtMs: number;
+  readonly state: JsonObject;
+  readonly changes: StateChanges;
+}
+
+/** Makes the context of one attempt at a call. */
+export function useContext(
+  { call, options, handlers, catalog, signal, deadlineAtMs, state, changes }: UseInput,
+): ToolUseContext {
+  const cwd = options.workspaceOf(call.root);
+  return Object.freeze({
+    tools: handlers,
+    permission_context: deepFreeze({ ...options.permissionsOf(call.root), workspaces: [cwd] }),
+    mcp_clients: serversIn(catalog),
+    messages: () => options.messages(call.root, call.id),
+    app_state: deepFreeze(state),
+    update: (change: JsonObject) => changes.take(change),
+    notifications: Object.freeze({
+      // A tool that was given up on has nothing more to say.
+      push: (text: string) => {
+        if (signal.aborted) return;
+        const clean = visible(cleanText(options.redactor, text, "operator"));
+        call.report({ type: "tool", message: head(clean, noticeCharactersMax) });
+      },
+    }),
+    cwd,
+    blobs: options.blobs,
+    results: Object.freeze({
+      has: (digest: string) => options.hasResult?.(call.root, digest) ?? Promise.resolve(false),
+    }),
+    signal,
+    deadlineAtMs,
+    idempotencyKey: call.key,
+    catalog,
+    clock: options.seams.clock,
+  });
+}
+
+/** Catalogs never change, so one is looked through once. */
+const serversOf = new WeakMap<ResolvedCatalog, readonly McpClient[]>();
+
+/** The MCP servers whose tools a catalog has. */
+function serversIn(catalog: ResolvedCatalog): readonly McpClient[] {
+  let servers = serversOf.get(catalog);
+  if (servers === undefined) {
+    const names = catalog.entries.filter(({ sourceKind }) => sourceKind === "mcp")
+      .map(({ canonicalName }) => canonicalName.split(".")[1] ?? "");
+    servers = deepFreeze([...new Set(names)].map((server) => ({ server })));
+    serversOf.set(catalog, servers);
+  }
+  return servers;
+}

@@ -1,0 +1,26 @@
+/** Why a call did not succeed, as a record, read off what the journal has of it (DM-45). */
+import type { InvocationOutcome } from "../../schemas/invocation.ts";
+import { ToolError } from "../../schemas/tool_error.ts";
+import { peek } from "../peek.ts";
+
+/** The record of a call that brought no result. Entries of earlier releases do not say whether it was begun. */
+export function errorIn(body: unknown, outcome: InvocationOutcome): unknown {
+  const { code, message } = Object(peek(body, "failure"));
+  const started = peek(body, "started") ?? outcome === "unknown";
+  return { code, message, started, provenance: peek(body, "provenance") ?? { by: "runtime" } };
+}
+
+/** The record of a host's call that never reached its tool; undefined if nothing was refused. */
+export function refusalOf(
+  { code, message }: { readonly [key: string]: unknown },
+  outcome: InvocationOutcome,
+): ToolError | undefined {
+  const provenance = { by: whoRefuses(outcome, String(code)) };
+  return ToolError.safeParse({ code, message, started: false, provenance }).data;
+}
+
+/** Who refused a call that never reached its tool. */
+export function whoRefuses(outcome: InvocationOutcome, code: string): ToolError["provenance"]["by"] {
+  if (outcome !== "denied") return "runtime";
+  return code === "approval_denied" ? "person" : "policy";
+}
