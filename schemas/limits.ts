@@ -84,6 +84,15 @@ export const limits = {
   agentDepthMax: 16,
   agentDepthDefault: 2,
   implementationsPerToolMax: 16,
+  /** Tools that a model is told of in one step, and what telling of them takes, unless the agent says otherwise. */
+  toolsExposedDefault: 40,
+  exposedCharactersDefault: 32_000,
+  /** How much of a prompt, a query or a description is looked at for words. */
+  exposureTextCharactersMax: 20_000,
+  /** Tools that one query of `tools_list` finds. */
+  toolsFoundMax: 20,
+  /** Names of called tools that a conversation knows; the oldest are forgotten. */
+  toolsCalledNotedMax: 256,
   providerNameCharactersMax: 64,
   toolNameCharactersMax: 128,
 

@@ -3,6 +3,7 @@ import type { Entry } from "../../schemas/entry.ts";
 import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { isInterned } from "../../actors/library.ts";
 import { readJson } from "../border.ts";
+import { ExposureReplay } from "../effects/exposure_replay.ts";
 import { shelve } from "../effects/shelved.ts";
 import type { Records } from "../host/host.ts";
 import { replay, type ReplayReport } from "../kernel/replay.ts";
@@ -35,8 +36,9 @@ export const command = defineCommand({
   args: ["SESSION|FILE"],
   about: [
     "Feeds the journal of a session to its machines again: no model, no tool, no network, nothing is written.",
-    "Compares every intent that the machines ask for with the recorded one, and the state where its hash was",
-    "recorded. A divergence names address, entry, what was expected and what came; exit code 1.",
+    "Compares every intent that the machines ask for with the recorded one, the state where its hash was",
+    "recorded, and the tools that the model was told of. A divergence names address, entry, what was expected and",
+    "what came; exit code 1.",
     "A session is replayed with its catalog and its connections; no server is started.",
     "FILE is what troupe export wrote (anything with a dot or a slash); it needs no store. SESSION is an id, an",
     "unambiguous part of one, an address such as catalog/ses_…, or last.",
@@ -156,10 +158,12 @@ type Source = ReplayModes & {
 async function timed(cli: Cli, source: Source): Promise<TimedReplay> {
   const { clock, digest } = cli.seams;
   const startedAt = clock.now();
+  const exposure = new ExposureReplay({ ...source, code: machineCode });
   const report = await withProgress(cli, `replaying ${source.address}`, (tell) => {
     let entries = 0;
     async function* counted(): AsyncIterable<readonly Entry[]> {
       for await (const page of source.pages) {
+        for (const entry of page) await exposure.take(entry);
         yield page;
         entries += page.length;
         tell(`${entries} entries`);
@@ -167,7 +171,8 @@ async function timed(cli: Cli, source: Source): Promise<TimedReplay> {
     }
     return replay({ ...source, pages: counted(), code: machineCode, digest });
   });
-  return { report, durationMs: clock.now() - startedAt };
+  const divergence = report.divergence ?? exposure.divergence;
+  return { report: { ...report, divergence }, durationMs: clock.now() - startedAt };
 }
 
 async function openFile(name: string): Promise<Deno.FsFile> {

@@ -6,6 +6,7 @@ import type { ModelMessage } from "../../schemas/model.ts";
 import type { JournalReader } from "../journal/journal.ts";
 import type { EntryObserver } from "../kernel/kernel.ts";
 import { ConversationFold } from "./conversation_fold.ts";
+import type { ExposureFold } from "./exposure_fold.ts";
 
 interface Kept {
   readonly fold: ConversationFold;
@@ -37,6 +38,12 @@ export class Conversations implements EntryObserver {
   /** The conversation up to an intent that is being carried out: everything that was written so far. */
   async transcript(root: RootAddress, _intent: IntentId): Promise<readonly ModelMessage[]> {
     return (await this.#loaded(root)).fold.messages.slice();
+  }
+
+  /** What a session's exposure depends on; undefined if its conversation is not in memory. */
+  exposureOf(root: RootAddress): ExposureFold | undefined {
+    const kept = this.#kept.get(root);
+    return kept === undefined || kept.tail !== undefined ? undefined : kept.fold.exposure;
   }
 
   /** True if a tool's whole result of this digest came back in the session. */

@@ -4,6 +4,7 @@ import type { ToolReturn } from "../../schemas/invocation.ts";
 import { limits } from "../../schemas/limits.ts";
 import { isCall } from "../journal/named_blobs.ts";
 import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
+import { ExposureFold } from "./exposure_fold.ts";
 import { describeNotice } from "./notice.ts";
 
 interface GenerateArgs {
@@ -17,6 +18,8 @@ export class ConversationFold {
   readonly messages: ModelMessage[] = [];
   /** Whole results that were kept, by digest. */
   readonly results = new Set<string>();
+  /** What the tools that a model is told of depend on. */
+  readonly exposure = new ExposureFold();
   lastSeq = 0;
   /** The latest answer: the intent that it answers, and its text. */
   lastAnswer: { readonly id: string; readonly text: string } | undefined;
@@ -30,6 +33,7 @@ export class ConversationFold {
   take(entry: Entry): void {
     if (entry.seq <= this.lastSeq) return;
     this.lastSeq = entry.seq;
+    this.exposure.take(entry);
     switch (entry.kind) {
       case "created":
         return this.#begin(entry);

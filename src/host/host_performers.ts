@@ -74,6 +74,7 @@ export function createHostPerformers(services: HostServices, connections: Connec
     "model.generate": createModelGenerate({
       providerOf: (name, root, model) => places.providerOf(name, root, model),
       transcript: (root, intent) => conversations.transcript(root, intent),
+      exposureOf: (root) => conversations.exposureOf(root),
       catalogOf,
       redactor,
       seams,

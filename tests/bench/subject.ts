@@ -111,6 +111,7 @@ function performersOf({ conversations, catalogOf, seams }: HostServices): HostPe
       redactor: createDoorRedactor(),
       providerOf: () => mockModel,
       transcript: (root, intent) => conversations.transcript(root, intent),
+      exposureOf: (root) => conversations.exposureOf(root),
       catalogOf,
       seams,
     }),

@@ -124,6 +124,7 @@ export class Outside {
       redactor: createDoorRedactor(),
       providerOf: (_name, root) => this.#modelOf(life, root),
       transcript: (root, intent) => conversations.transcript(root, intent),
+      exposureOf: (root) => conversations.exposureOf(root),
       catalogOf,
       seams,
     });

@@ -139,6 +139,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         redactor,
         providerOf: (name) => name === "scripted" ? provider : undefined,
         transcript: (root, intent) => conversations.transcript(root, intent),
+        exposureOf: (root) => conversations.exposureOf(root),
         catalogOf,
         seams,
       }),
