@@ -5,7 +5,8 @@ import { type Failure, failure } from "../schemas/failure.ts";
 import type { RootAddress } from "../schemas/ids.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { CatalogContext, CatalogEvent, CatalogParts, ServerOffer } from "./catalog.ts";
-import { offerOf } from "./library.ts";
+import { changeNote } from "./catalog_change.ts";
+import { catalogOf, offerOf } from "./library.ts";
 import { type Resolution, resolveCatalog } from "./resolve.ts";
 
 type EventOf<T extends CatalogEvent["type"]> = Extract<CatalogEvent, { readonly type: T }>;
@@ -54,9 +55,8 @@ export function withSources(context: CatalogContext, event: CatalogEvent): Catal
   return { ...partsOf(context), sources: expect(event, "catalog.change").sources };
 }
 
-/** True if the sender of an offer is one of the servers that were asked for. */
-export function isExpected(context: CatalogContext, event: CatalogEvent): boolean {
-  const { sender } = expect(event, "connection.offered");
+/** True if the sender is one of the servers that were asked for. */
+export function isExpected(context: CatalogContext, { sender }: CatalogEvent): boolean {
   return context.servers.some(({ connection }) => connection === sender);
 }
 
@@ -98,6 +98,16 @@ export function beginRenewal(
   };
 }
 
+/** Tells the subscriber that what a server offered does not count any more. */
+export function stale({ subscriber, servers }: CatalogContext, event: CatalogEvent): readonly Outgoing[] {
+  const { sender, rule } = expect(event, "connection.stale");
+  return servers.filter(({ connection }) => connection === sender).map(({ server }) => ({
+    kind: "message",
+    to: subscriber,
+    message: { type: "catalog.stale", server, rule },
+  }));
+}
+
 /** Asks a connection to open. */
 export function openConnection(connection: RootAddress): Outgoing {
   return { kind: "message", to: connection, message: { type: "connection.open" } };
@@ -125,6 +135,14 @@ export function issued(context: CatalogContext, catalog: CatalogRef): Outgoing {
   const servers = context.offers.map(({ report }) => ({ ...report }));
   const message = { type: "catalog.issued", catalog, renewal: context.renewal, servers };
   return { kind: "message", to: context.subscriber, message: message as never };
+}
+
+/** What the session's tools are that were not before, and the other way round; undefined if nothing changed. */
+export function changedSince(context: CatalogContext, issued: CatalogRef): Outgoing | undefined {
+  const last = context.last ?? context.issued;
+  const after = catalogOf(issued.hash);
+  if (after === undefined) return undefined;
+  return changeNote(issued.epoch, last === null ? undefined : catalogOf(last.hash), after);
 }
 
 /** Tells the subscriber that there is no catalog, and why. */

@@ -109,6 +109,7 @@ export function launched({ launch }: ConnectionContext): Partial<ConnectionConte
     failure: null,
     isFailing: false,
     isCanceled: false,
+    staleBy: null,
   };
 }
 
@@ -133,9 +134,10 @@ export function list({ declaration, launch, at }: ConnectionContext): PortReques
   };
 }
 
-/** The wait for the server's end: pending as long as the connection lives. */
-export function watch({ launch }: ConnectionContext): PortRequestOf<"mcp.watch"> {
-  return { port: "mcp.watch", effect: "idempotent", args: { launch } };
+/** The wait for what the server does by itself: pending as long as the connection lives. */
+export function watch({ launch, staleBy = null }: ConnectionContext): PortRequestOf<"mcp.watch"> {
+  const args = staleBy === null ? { launch } : { launch, stale: true as const };
+  return { port: "mcp.watch", effect: "idempotent", args };
 }
 
 /** The end of the server. */

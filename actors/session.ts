@@ -21,6 +21,8 @@ import type { InvocationReport } from "./invocation.ts";
 import { post } from "./outbox.ts";
 import { port } from "./port.ts";
 import { questionMachine, type QuestionResult } from "./question.ts";
+import * as refresh from "./refresh.ts";
+import type { StaleState } from "./refresh.ts";
 import * as prompts from "./session_prompts.ts";
 import * as rules from "./session_rules.ts";
 import { turnMachine, type TurnResult } from "./turn.ts";
@@ -65,7 +67,7 @@ export interface OpenQuestion {
 }
 
 /** What a session remembers. */
-export interface SessionContext extends SessionInput {
+export interface SessionContext extends SessionInput, StaleState {
   readonly issued: CatalogRef | null;
   readonly refusal: Failure | null;
   /** Servers that were declared while a turn ran; they hold from the next one on. */
@@ -99,16 +101,20 @@ export const sessionMachine = setup({
     isQueueFull: ({ context }) => context.queue.length >= limits.promptsQueuedMax,
     isTurnDone: ({ event }) => rules.isTurnDone(event),
     hasNextServers: ({ context }) => context.nextServers !== null,
-    mustRenew: ({ context }) => context.queue.length > 0 && context.isStale,
+    mustRenew: ({ context, event }) => refresh.mustRenew(context, rules.timeOf(event)),
     isRenewed: ({ context, event }) => rules.isRenewed(context, event),
   },
   actions: {
     post,
     noteCatalog: assign(({ context, event }) => rules.withCatalog(context, event)),
-    noteRenewed: assign(({ event }) => ({ isStale: rules.hasFailedServer(event) })),
+    noteRenewed: assign(({ context, event }) =>
+      refresh.renewed(context, { hasFailed: rules.hasFailedServer(event), atMs: rules.timeOf(event) })
+    ),
+    noteStale: assign(({ event }) => refresh.madeStale(event)),
     askRenewal: enqueueActions(({ context, enqueue }) => {
       const renewal = context.renewal + 1;
-      enqueue.assign({ renewal });
+      enqueue.assign({ renewal, isStaleAgain: false });
+      enqueue({ type: "post", params: refresh.renewalNote(context, renewal) });
       enqueue({ type: "post", params: rules.renewCatalog(context, renewal) });
     }),
     keepServers: assign(({ event }) => ({ nextServers: rules.serversIn(event) })),
@@ -215,6 +221,7 @@ export const sessionMachine = setup({
     "session.answered": { actions: "noteAnswer" },
     "session.servers": { actions: ["keepServers", "takeServers", "acceptServers"] },
     "catalog.issued": { actions: "noteCatalog" },
+    "catalog.stale": { actions: "noteStale" },
   },
   states: {
     preparing: {

@@ -102,6 +102,8 @@ export const limits = {
   /** How long a failed server is not tried again: whoever asks gets the same failure (DM-58). Milliseconds. */
   mcpFailureHoldMs: 30_000,
   mcpListMs: 30_000,
+  /** How long a server's tools are taken for what they were when they were listed. Milliseconds. */
+  mcpListAgeMs: 900_000,
   mcpListPageMs: 10_000,
   mcpListPagesMax: 64,
   mcpListBytesMax: 4 * 1_048_576,
