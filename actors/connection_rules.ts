@@ -245,12 +245,7 @@ export function refuse(event: ConnectionEvent): readonly Outgoing[] {
 
 /** Answers a command that declares. */
 export function acknowledge(event: ConnectionEvent): readonly Outgoing[] {
-  return commandIn(event).map((command): Outgoing => ({
-    kind: "reply",
-    command,
-    status: "ok",
-    value: { result: "accepted" },
-  }));
+  return commandIn(event).map((command) => said(command, "accepted"));
 }
 
 /** One more who wants the connection: a command is answered, and closing gives way. */
@@ -273,9 +268,13 @@ function commandIn(event: ConnectionEvent): readonly CommandRef[] {
   return "command" in event && event.command !== undefined ? [event.command] : [];
 }
 
+function said(command: CommandRef, result: string): Outgoing {
+  return { kind: "reply", command, status: "ok", value: { result } };
+}
+
 function reply(command: CommandRef, why: Failure | null): Outgoing {
   return why === null
-    ? { kind: "reply", command, status: "ok", value: { result: "ready" } }
+    ? said(command, "ready")
     : { kind: "reply", command, status: "failed", value: { failure: { ...why } } };
 }
 
@@ -298,5 +297,5 @@ export function answer(context: ConnectionContext, why: Failure | null): readonl
 
 /** What those are told who wanted the connection closed. */
 export function farewell({ closers }: ConnectionContext): readonly Outgoing[] {
-  return closers.map((command) => ({ kind: "reply", command, status: "ok", value: { result: "closed" } }));
+  return closers.map((command) => said(command, "closed"));
 }

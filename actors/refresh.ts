@@ -17,6 +17,8 @@ export interface ListState {
   readonly listedAtMs?: number;
   /** True once a refused call made the list be asked for and nothing was new: the next one does not. */
   readonly isRefetched?: boolean;
+  /** When a refused call made the list be asked for, if nothing else did since. */
+  readonly refetchedAtMs?: number | null;
 }
 
 /** What a session remembers of its catalog's age. Contexts of earlier releases have none of it. */
@@ -48,9 +50,13 @@ export function oldListRule({ staleBy = null }: ConnectionContext): ListState {
   return { staleBy: staleBy ?? "age" };
 }
 
-/** True if a refused call has made the list be asked for already, and it was the same. */
-export function isRefetched({ isRefetched = false }: ConnectionContext, event: ConnectionEvent): boolean {
-  return isRefetched && event.type === "connection.refresh" && event.rule === "call_refused";
+/** True if a refused call has made the list be asked for already, and it was the same, or that was a moment ago. */
+export function isRefetched(
+  { isRefetched = false, refetchedAtMs = null }: ConnectionContext,
+  event: ConnectionEvent,
+): boolean {
+  if (event.type !== "connection.refresh" || event.rule !== "call_refused") return false;
+  return isRefetched || (refetchedAtMs !== null && event.at - refetchedAtMs < limits.mcpFailureHoldMs);
 }
 
 /** Why the list is asked for now. */
@@ -81,7 +87,12 @@ export function listed(
     ...(before === null ? {} : { same: isSame }),
   };
   return {
-    state: { staleBy: null, listedAtMs: at, isRefetched: rule === "call_refused" && isSame },
+    state: {
+      staleBy: null,
+      listedAtMs: at,
+      isRefetched: rule === "call_refused" && isSame,
+      refetchedAtMs: rule === "call_refused" ? at : null,
+    },
     note: { kind: "note", type: "connection.listed", body },
   };
 }

@@ -10,7 +10,7 @@ import { toolsList } from "../../src/tools/tools_list.ts";
 import { sourceOf, toolOf } from "../support/desk.ts";
 import { openStage, settled, type Stage, type StageOptions } from "../support/stage.ts";
 
-/** The agent's own tools stand in for those of a server, so that one that was not told of can really be called. */
+/** The agent's own tools stand in for those of a server. */
 const own = Array.from({ length: 60 }, (_, at) => `gadget_${String(at).padStart(2, "0")}`);
 const named = ["refund_order", "search_pages"];
 
@@ -36,7 +36,7 @@ async function sessionOn(stage: Stage, exposure: ExposureBudget = { tools_max: 5
     home: "embedded:test",
     sources: [
       sourceOf("troupe", [toolsList.definition]),
-      sourceOf("agent", tools, { adapter: "builtin" }),
+      sourceOf("agent", tools),
     ],
     policy: HostPolicy.parse({}),
   });
@@ -125,7 +125,12 @@ Deno.test("tool that is enabled and was not told of can be called: its gates dec
   const stage = await openWith([{ calls: [{ tool: "gadget_59" }] }, noCalls]);
   const session = await sessionOn(stage, { tools_max: 3 });
   await prompt(stage, session, "Go on");
-  assert.deepEqual(stage.ledger.map(({ tool }) => tool), ["gadget_59"]);
+  const called = (await stage.entries(session)).filter(({ type }) =>
+    ["invocation.judged", "tool.call"].includes(type)
+  ).map(({ kind, body }) =>
+    kind === "note" ? `judged ${(body as { readonly verdict: string }).verdict}` : kind
+  );
+  assert.deepEqual(called, ["judged allow", "intent", "outcome"]);
   const notes = await notesIn(stage, session);
   assert.deepEqual(notes.map(({ step, names }) => [step, names?.includes("gadget_59")]), [[0, false], [
     1,

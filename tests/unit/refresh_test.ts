@@ -106,6 +106,13 @@ Deno.test("connection lists once for calls that its server refuses, and again on
   run.settle("mcp.list", { ...other });
   run.refresh("call_refused", "c");
   assert.equal(lists(), 4);
+  // News for the next turn: further calls of the running one are refused for the same reason.
+  run.settle("mcp.list", listing);
+  run.refresh("call_refused", "d");
+  assert.equal(lists(), 4);
+  run.now += limits.mcpFailureHoldMs;
+  run.refresh("call_refused", "e");
+  assert.equal(lists(), 5);
 });
 
 Deno.test("connection tells that its server was lost, unless it closed it itself (AR-15)", () => {
