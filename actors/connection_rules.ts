@@ -186,10 +186,7 @@ export function isUncertain(event: unknown): boolean {
   return status === "unknown" || status === "canceled";
 }
 
-/**
- * True if a start, or the listing after it, was cut off, as a restart of the runtime does: it is tried again, but not
- * for ever.
- */
+/** True if a start, or the listing after it, was cut off, as a restart does: it is tried again, but not for ever. */
 export function isCutOff({ interruptions }: ConnectionContext, event: unknown): boolean {
   const isCut = isUncertain(event) || failedOf(event).failure.code === "mcp_connection_lost";
   return isCut && interruptions + 1 < limits.attemptsConditionalMax;

@@ -33,3 +33,14 @@ Deno.test("catalog_seal puts entries with their hashes where turns find them", a
   assert.ok(entry?.hash !== undefined && catalogOf(hash) !== undefined);
   assert.deepEqual(refOf(hash, entry), { catalog: hash, name: "look", hash: entry.hash });
 });
+
+Deno.test("catalog_seal refuses a catalog with an entry of another revision of the agent (DM-9)", async () => {
+  const kept: unknown[] = [];
+  const seal = createCatalogSeal({ digest, putBlob: (blob) => kept.push(blob) });
+  const foreign = { ...entryFor(toolOf("send")), coreRevision: "core-2" };
+  const catalog = catalogWith(entryFor(toolOf("look")), foreign);
+  const ended = await seal({ request: { args: { catalog } } } as never);
+  assert.equal(ended.status === "failed" && ended.failure.code, "catalog_mismatch");
+  assert.match(ended.status === "failed" ? ended.failure.message : "", /"send" .*"core-2".*"core-1"/);
+  assert.deepEqual(kept, []);
+});
