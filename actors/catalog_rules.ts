@@ -37,12 +37,23 @@ function resolve(context: CatalogContext, { sources, offers }: CatalogParts): Re
   return resolveCatalog({ ...context, sources: [...sources, ...offered] });
 }
 
-/** True if the parts that arrived would give the very entries that were issued last. */
+/**
+ * True if the parts that arrived would give the very entries that were issued last. Most renewals bring what was there:
+ * then what goes into a catalog is compared, by the hashes of the offers, and none is made (the agent, the policy and the
+ * scope of a catalog never change).
+ */
 export function isNothingNew(context: CatalogContext): boolean {
   if (context.waiting === null) return true;
+  if (context.issued !== null && isSameInput(context, context.waiting)) return true;
   const [now, then] = [resolutionOf(context), resolve(context, context.waiting)];
   if (!("catalog" in now) || !("catalog" in then)) return false;
   return JSON.stringify(now.catalog.entries) === JSON.stringify(then.catalog.entries);
+}
+
+function isSameInput(now: CatalogParts, then: CatalogParts): boolean {
+  const offered = ({ offers }: CatalogParts) => offers.flatMap(({ offer }) => offer ?? []).join(" ");
+  if (offered(now) !== offered(then)) return false;
+  return now.sources === then.sources || JSON.stringify(now.sources) === JSON.stringify(then.sources);
 }
 
 /** The parts as they will be: those that wait, or else those at hand. */

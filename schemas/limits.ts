@@ -84,6 +84,8 @@ export const limits = {
   agentDepthMax: 16,
   agentDepthDefault: 2,
   implementationsPerToolMax: 16,
+  /** Text of sealed entries whose hashes are remembered. */
+  sealedTextCharactersMax: 8_000_000,
   /** Tools that a model is told of in one step, and what telling of them takes, unless the agent says otherwise. */
   toolsExposedDefault: 40,
   exposedCharactersDefault: 32_000,

@@ -2,7 +2,9 @@
 import { internCatalog } from "../../actors/library.ts";
 import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
-import type { Json } from "../../schemas/json.ts";
+import type { Digest } from "../../schemas/ids.ts";
+import { canonicalJson, type Json } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
 import { canonicalBytes } from "../canonical.ts";
 import type { BlobDraft } from "../journal/unit.ts";
 import type { Seams } from "../seams.ts";
@@ -39,14 +41,42 @@ function refuseForeign({ coreRevision, entries }: ResolvedCatalog): Failure | un
   return failure("catalog_mismatch", message);
 }
 
+/**
+ * Hashes of entries by their canonical text: most entries of a catalog are those of the one before. Bounded; the oldest
+ * go first.
+ */
+class KnownHashes {
+  readonly #hashes = new Map<string, Digest>();
+  #characters = 0;
+
+  of(text: string): Digest | undefined {
+    return this.#hashes.get(text);
+  }
+
+  keep(text: string, hash: Digest): void {
+    if (this.#hashes.has(text)) return;
+    this.#hashes.set(text, hash);
+    this.#characters += text.length;
+    for (const oldest of this.#hashes.keys()) {
+      if (this.#characters <= limits.sealedTextCharactersMax) break;
+      this.#hashes.delete(oldest);
+      this.#characters -= oldest.length;
+    }
+  }
+}
+
+const known = new KnownHashes();
+
 /** A catalog whose every entry carries its own hash: equal entries of two catalogs are known as equal by it. */
 export async function sealEntries(
   catalog: ResolvedCatalog,
   digest: Seams["digest"],
 ): Promise<ResolvedCatalog> {
-  const sealOne = async ({ hash: _, ...entry }: CatalogEntry): Promise<CatalogEntry> => ({
-    ...entry,
-    hash: await digest(canonicalBytes(entry as unknown as Json)),
-  });
+  const sealOne = async ({ hash: _, ...entry }: CatalogEntry): Promise<CatalogEntry> => {
+    const text = canonicalJson(entry as unknown as Json);
+    const hash = known.of(text) ?? await digest(new TextEncoder().encode(text));
+    known.keep(text, hash);
+    return { ...entry, hash };
+  };
   return { ...catalog, entries: await Promise.all(catalog.entries.map(sealOne)) };
 }
