@@ -99,6 +99,7 @@ Deno.test("connection lists once for calls that its server refuses, and again on
   const lists = () => run.kinds().filter((kind) => kind === "mcp.list").length;
   run.refresh("call_refused", "a");
   run.settle("mcp.list", listing);
+  run.now += limits.mcpFailureHoldMs;
   run.refresh("call_refused", "b");
   assert.deepEqual([lists(), run.replies()], [2, ["a ready", "b accepted"]]);
   run.settle("mcp.watch", { type: "list_changed" });
