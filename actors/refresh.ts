@@ -126,5 +126,5 @@ export function renewed(
   { hasFailed, atMs }: { readonly hasFailed: boolean; readonly atMs: number },
 ): Pick<SessionContext, "isStale"> & StaleState {
   if (isStaleAgain && staleBy !== undefined) return { isStale: true, staleBy, renewedAtMs: atMs };
-  return { isStale: hasFailed, staleBy: "failed", renewedAtMs: atMs };
+  return { isStale: hasFailed, staleBy: hasFailed ? "failed" : "declared", renewedAtMs: atMs };
 }

@@ -43,9 +43,9 @@ export const command = defineCommand({
   args: ["SESSION|FILE"],
   about: [
     "Feeds the journal of a session to its machines again: no model, no tool, no network, nothing is written.",
-    "Compares every intent that the machines ask for with the recorded one, the state where its hash was",
-    "recorded, the tools that the model was told of, and the entries that calls were made with. A divergence names address, entry, what was expected and",
-    "what came; exit code 1.",
+    "Compares every intent that the machines ask for with the recorded one, the state where its hash was recorded,",
+    "the tools that the model was told of, and the entries that calls were made with. A divergence names address,",
+    "entry, what was expected and what came; exit code 1.",
     "A session is replayed with its catalog and its connections; no server is started.",
     "FILE is what troupe export wrote (anything with a dot or a slash); it needs no store. SESSION is an id, an",
     "unambiguous part of one, an address such as catalog/ses_…, or last.",
