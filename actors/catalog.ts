@@ -52,6 +52,8 @@ export interface CatalogContext extends CatalogInput, CatalogParts {
   readonly waiting: CatalogParts | null;
   /** The catalog that was issued last, unless one was refused since. */
   readonly issued: CatalogRef | null;
+  /** The catalog that was issued last, whatever was refused since; contexts of earlier releases have none. */
+  readonly last?: CatalogRef | null;
   readonly servers: Renewal["servers"];
   /** Connections that have not answered yet. */
   readonly pending: readonly RootAddress[];
@@ -85,6 +87,9 @@ export const catalogMachine = setup({
     post,
     keepSources: assign(({ context, event }) => ({ waiting: rules.withSources(context, event) })),
     keepOffer: assign(({ context, event }) => rules.withOffer(context, event)),
+    tellStale: enqueueActions(({ context, enqueue, event }) => {
+      for (const params of rules.stale(context, event)) enqueue({ type: "post", params });
+    }),
     keepRenewal: assign(({ event }) => rules.renewalIn(event)),
     takeWaiting: assign(({ context }) => ({
       ...(context.waiting ?? {}),
@@ -111,8 +116,10 @@ export const catalogMachine = setup({
     issue: enqueueActions(({ context, enqueue, event }) => {
       const catalog = rules.sealedIn(event);
       if (catalog === undefined) return;
+      const change = rules.changedSince(context, catalog);
+      if (change !== undefined) enqueue({ type: "post", params: change });
       enqueue({ type: "post", params: rules.issued(context, catalog) });
-      enqueue.assign({ issued: catalog, renewal: 0 });
+      enqueue.assign({ issued: catalog, last: catalog, renewal: 0 });
     }),
     confirm: enqueueActions(({ context, enqueue }) => {
       if (context.issued === null) return;
@@ -141,6 +148,7 @@ export const catalogMachine = setup({
     "catalog.change": { actions: ["acknowledge", "keepSources"] },
     "catalog.renew": { actions: "keepRenewal" },
     "connection.offered": { guard: "isExpected", actions: "keepOffer" },
+    "connection.stale": { guard: "isExpected", actions: "tellStale" },
   },
   states: {
     resolving: {

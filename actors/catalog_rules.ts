@@ -5,7 +5,8 @@ import { type Failure, failure } from "../schemas/failure.ts";
 import type { RootAddress } from "../schemas/ids.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { CatalogContext, CatalogEvent, CatalogParts, ServerOffer } from "./catalog.ts";
-import { offerOf } from "./library.ts";
+import { changeNote } from "./catalog_change.ts";
+import { catalogOf, offerOf } from "./library.ts";
 import { type Resolution, resolveCatalog } from "./resolve.ts";
 
 type EventOf<T extends CatalogEvent["type"]> = Extract<CatalogEvent, { readonly type: T }>;
@@ -36,12 +37,23 @@ function resolve(context: CatalogContext, { sources, offers }: CatalogParts): Re
   return resolveCatalog({ ...context, sources: [...sources, ...offered] });
 }
 
-/** True if the parts that arrived would give the very entries that were issued last. */
+/**
+ * True if the parts that arrived would give the very entries that were issued last. Most renewals bring what was there:
+ * then what goes into a catalog is compared, by the hashes of the offers, and none is made (the agent, the policy and the
+ * scope of a catalog never change).
+ */
 export function isNothingNew(context: CatalogContext): boolean {
   if (context.waiting === null) return true;
+  if (context.issued !== null && isSameInput(context, context.waiting)) return true;
   const [now, then] = [resolutionOf(context), resolve(context, context.waiting)];
   if (!("catalog" in now) || !("catalog" in then)) return false;
   return JSON.stringify(now.catalog.entries) === JSON.stringify(then.catalog.entries);
+}
+
+function isSameInput(now: CatalogParts, then: CatalogParts): boolean {
+  const offered = ({ offers }: CatalogParts) => offers.flatMap(({ offer }) => offer ?? []).join(" ");
+  if (offered(now) !== offered(then)) return false;
+  return now.sources === then.sources || JSON.stringify(now.sources) === JSON.stringify(then.sources);
 }
 
 /** The parts as they will be: those that wait, or else those at hand. */
@@ -54,9 +66,8 @@ export function withSources(context: CatalogContext, event: CatalogEvent): Catal
   return { ...partsOf(context), sources: expect(event, "catalog.change").sources };
 }
 
-/** True if the sender of an offer is one of the servers that were asked for. */
-export function isExpected(context: CatalogContext, event: CatalogEvent): boolean {
-  const { sender } = expect(event, "connection.offered");
+/** True if the sender is one of the servers that were asked for. */
+export function isExpected(context: CatalogContext, { sender }: CatalogEvent): boolean {
   return context.servers.some(({ connection }) => connection === sender);
 }
 
@@ -98,6 +109,16 @@ export function beginRenewal(
   };
 }
 
+/** Tells the subscriber that what a server offered does not count any more. */
+export function stale({ subscriber, servers }: CatalogContext, event: CatalogEvent): readonly Outgoing[] {
+  const { sender, rule } = expect(event, "connection.stale");
+  return servers.filter(({ connection }) => connection === sender).map(({ server }) => ({
+    kind: "message",
+    to: subscriber,
+    message: { type: "catalog.stale", server, rule },
+  }));
+}
+
 /** Asks a connection to open. */
 export function openConnection(connection: RootAddress): Outgoing {
   return { kind: "message", to: connection, message: { type: "connection.open" } };
@@ -125,6 +146,14 @@ export function issued(context: CatalogContext, catalog: CatalogRef): Outgoing {
   const servers = context.offers.map(({ report }) => ({ ...report }));
   const message = { type: "catalog.issued", catalog, renewal: context.renewal, servers };
   return { kind: "message", to: context.subscriber, message: message as never };
+}
+
+/** What the session's tools are that were not before, and the other way round; undefined if nothing changed. */
+export function changedSince(context: CatalogContext, issued: CatalogRef): Outgoing | undefined {
+  const last = context.last ?? context.issued;
+  const after = catalogOf(issued.hash);
+  if (after === undefined) return undefined;
+  return changeNote(issued.epoch, last === null ? undefined : catalogOf(last.hash), after);
 }
 
 /** Tells the subscriber that there is no catalog, and why. */

@@ -3,62 +3,21 @@
  *
  *   idle -> gating -> (asking ->) connecting -> listing -> ready -> closed
  *   gating | asking | connecting -> failed; connecting | listing | ready -> closing -> closed | failed | gating
- *   closed | failed -> gating (connection.open)
+ *   closed | failed -> gating (connection.open); ready -> listing again, if the list does not count any more
  *
  * Opening is answered exactly once: to every command that asked, and to the catalog. Calls are not made here: an
  * invocation makes its own, by the port `mcp.call`, through whatever this connection keeps open.
  */
 import { assign, enqueueActions, setup } from "xstate";
-import type { McpGreeting, McpListing } from "../schemas/effect.ts";
-import type { Failure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
-import type { McpDeclaration } from "../schemas/manifest.ts";
-import type { CommandRef, ConnectionMessage, Stamp } from "../schemas/message.ts";
+import type { ConnectionContext, ConnectionEvent, ConnectionInput } from "./connection_context.ts";
 import * as rules from "./connection_rules.ts";
 import { post } from "./outbox.ts";
 import { port } from "./port.ts";
-import { questionMachine, type QuestionResult } from "./question.ts";
+import { questionMachine } from "./question.ts";
+import * as refresh from "./refresh.ts";
 
-/** What a connection is created with. */
-export interface ConnectionInput {
-  readonly address: string;
-  /** The root that is told what the server offers. */
-  readonly catalog: string;
-  readonly declaration: McpDeclaration;
-}
-
-/** What a connection is told. */
-export type ConnectionEvent =
-  | (ConnectionMessage & Stamp)
-  | { readonly type: "xstate.done.actor.question"; readonly output: QuestionResult };
-
-/** What a connection remembers. */
-export interface ConnectionContext extends ConnectionInput {
-  /** The time of the latest event. */
-  readonly at: number;
-  /** A declaration that takes the place of this one once the server has ended. */
-  readonly next: McpDeclaration | null;
-  /** True once a person has allowed this declaration. */
-  readonly isApproved: boolean;
-  /** True while somebody waits for an answer to `connection.open`. */
-  readonly isAwaited: boolean;
-  /** True if it shall be closed, whoever waits. */
-  readonly isClosing: boolean;
-  /** How often the server was started. */
-  readonly launch: number;
-  readonly greeting: McpGreeting | null;
-  readonly listing: McpListing | null;
-  readonly failure: Failure | null;
-  readonly failedAtMs: number;
-  /** True if closing ends in `failed`, since the server cannot be used. */
-  readonly isFailing: boolean;
-  /** True once the start at hand was given up: whatever comes of it, it is closed. */
-  readonly isCanceled: boolean;
-  /** How often starting was cut off since somebody was answered last. */
-  readonly interruptions: number;
-  readonly waiters: readonly CommandRef[];
-  readonly closers: readonly CommandRef[];
-}
+export type { ConnectionContext, ConnectionEvent, ConnectionInput } from "./connection_context.ts";
 
 /** However the ending came out. */
 const afterClosing = [
@@ -96,6 +55,9 @@ export const connectionMachine = setup({
     isNoListing: ({ event }) => rules.listingIn(event) === null,
     isCutOff: ({ context, event }) => rules.isCutOff(context, event),
     isUncertain: ({ event }) => rules.isUncertain(event),
+    isListChanged: ({ event }) => refresh.isListChanged(event),
+    isListOld: ({ context, event }) => refresh.isListOld(context, event),
+    isRefetched: ({ context, event }) => refresh.isRefetched(context, event),
   },
   actions: {
     post,
@@ -114,7 +76,24 @@ export const connectionMachine = setup({
     noteFailing: assign({ isFailing: true }),
     noteInterruption: assign(({ context }) => ({ interruptions: context.interruptions + 1 })),
     noteGreeting: assign(({ event }) => ({ greeting: rules.greetingIn(event) })),
-    noteListing: assign(({ event }) => ({ listing: rules.listingIn(event) })),
+    noteListing: enqueueActions(({ context, enqueue, event }) => {
+      const listing = rules.listingIn(event);
+      const { state, note } = refresh.listed({ ...context, listing }, context.listing);
+      enqueue.assign({ listing, ...state });
+      enqueue({ type: "post", params: note });
+    }),
+    noteListOld: assign(({ context }) => refresh.oldListRule(context)),
+    noteRefresh: assign(({ event }) => refresh.refreshRule(event)),
+    noteListChanged: enqueueActions(({ context, enqueue }) => {
+      enqueue.assign({ staleBy: "list_changed" });
+      enqueue({ type: "post", params: refresh.staleOffer(context, "list_changed") });
+    }),
+    tellLost: enqueueActions(({ context, enqueue }) => {
+      enqueue({ type: "post", params: refresh.staleOffer(context, "disconnect") });
+    }),
+    answerNotOpen: enqueueActions(({ enqueue, event }) => {
+      for (const params of refresh.notOpen(event)) enqueue({ type: "post", params });
+    }),
     launch: assign(({ context }) => rules.launched(context)),
     acknowledge: enqueueActions(({ enqueue, event }) => {
       for (const params of rules.acknowledge(event)) enqueue({ type: "post", params });
@@ -168,6 +147,7 @@ export const connectionMachine = setup({
       { guard: "isOther", actions: ["noteTime", "noteNext", "acknowledge"] },
       { actions: "acknowledge" },
     ],
+    "connection.refresh": { actions: "answerNotOpen" },
   },
   states: {
     idle: {
@@ -254,11 +234,27 @@ export const connectionMachine = setup({
         id: "watch",
         src: "port",
         input: ({ context }) => rules.watch(context),
-        onDone: { target: "closed", actions: "noteSettled" },
-        onError: { target: "closed", actions: "noteFailure" },
+        onDone: [
+          {
+            guard: "isListChanged",
+            target: "ready",
+            reenter: true,
+            actions: ["noteSettled", "noteListChanged"],
+          },
+          { target: "closed", actions: ["noteSettled", "tellLost"] },
+        ],
+        onError: { target: "closed", actions: ["noteFailure", "tellLost"] },
       },
       on: {
-        "connection.open": { actions: ["noteTime", "noteWaiter", "answerReady"] },
+        "connection.open": [
+          { guard: "isListOld", target: "listing", actions: ["noteTime", "noteWaiter", "noteListOld"] },
+          { actions: ["noteTime", "noteWaiter", "answerReady"] },
+        ],
+        "connection.refresh": [
+          { guard: "isRefetched", actions: "acknowledge" },
+          { guard: "isCrowded", actions: "refuseCommand" },
+          { target: "listing", actions: ["noteTime", "noteWaiter", "noteRefresh"] },
+        ],
         "connection.close": { target: "closing", actions: ["noteTime", "noteCloser"] },
         "connection.declare": closeIfOther,
       },

@@ -110,6 +110,7 @@ export function launched({ launch }: ConnectionContext): Partial<ConnectionConte
     failure: null,
     isFailing: false,
     isCanceled: false,
+    staleBy: null,
   };
 }
 
@@ -134,9 +135,10 @@ export function list({ declaration, launch, at }: ConnectionContext): PortReques
   };
 }
 
-/** The wait for the server's end: pending as long as the connection lives. */
-export function watch({ launch }: ConnectionContext): PortRequestOf<"mcp.watch"> {
-  return { port: "mcp.watch", effect: "idempotent", args: { launch } };
+/** The wait for what the server does by itself: pending as long as the connection lives. */
+export function watch({ launch, staleBy = null }: ConnectionContext): PortRequestOf<"mcp.watch"> {
+  const args = staleBy === null ? { launch } : { launch, stale: true as const };
+  return { port: "mcp.watch", effect: "idempotent", args };
 }
 
 /** The end of the server. */
@@ -185,10 +187,7 @@ export function isUncertain(event: unknown): boolean {
   return status === "unknown" || status === "canceled";
 }
 
-/**
- * True if a start, or the listing after it, was cut off, as a restart of the runtime does: it is tried again, but not
- * for ever.
- */
+/** True if a start, or the listing after it, was cut off, as a restart does: it is tried again, but not for ever. */
 export function isCutOff({ interruptions }: ConnectionContext, event: unknown): boolean {
   const isCut = isUncertain(event) || failedOf(event).failure.code === "mcp_connection_lost";
   return isCut && interruptions + 1 < limits.attemptsConditionalMax;
@@ -242,12 +241,7 @@ export function refuse(event: ConnectionEvent): readonly Outgoing[] {
 
 /** Answers a command that declares. */
 export function acknowledge(event: ConnectionEvent): readonly Outgoing[] {
-  return commandIn(event).map((command): Outgoing => ({
-    kind: "reply",
-    command,
-    status: "ok",
-    value: { result: "accepted" },
-  }));
+  return commandIn(event).map((command) => said(command, "accepted"));
 }
 
 /** One more who wants the connection: a command is answered, and closing gives way. */
@@ -270,9 +264,13 @@ function commandIn(event: ConnectionEvent): readonly CommandRef[] {
   return "command" in event && event.command !== undefined ? [event.command] : [];
 }
 
+function said(command: CommandRef, result: string): Outgoing {
+  return { kind: "reply", command, status: "ok", value: { result } };
+}
+
 function reply(command: CommandRef, why: Failure | null): Outgoing {
   return why === null
-    ? { kind: "reply", command, status: "ok", value: { result: "ready" } }
+    ? said(command, "ready")
     : { kind: "reply", command, status: "failed", value: { failure: { ...why } } };
 }
 
@@ -295,5 +293,5 @@ export function answer(context: ConnectionContext, why: Failure | null): readonl
 
 /** What those are told who wanted the connection closed. */
 export function farewell({ closers }: ConnectionContext): readonly Outgoing[] {
-  return closers.map((command) => ({ kind: "reply", command, status: "ok", value: { result: "closed" } }));
+  return closers.map((command) => said(command, "closed"));
 }

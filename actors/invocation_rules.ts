@@ -33,8 +33,12 @@ export function entryIn(context: InvocationContext): CatalogEntry {
   return entry;
 }
 
-/** The refusal of a name that the catalog does not have. */
+/** The refusal of a name that the catalog does not have, or of an entry that is not the one which was meant (DM-8). */
 export function unknownTool(request: InvocationRequest): Failure {
+  if (request.entry !== undefined) {
+    const why = "its entry is not in the catalog of its turn as it was when the call was made";
+    return failure("catalog_mismatch", `Cannot call "${request.entry.name.slice(0, 100)}": ${why}`);
+  }
   return failure(
     "tool_unknown",
     `No tool is named "${request.name.slice(0, 100)}": use one of the tools offered`,

@@ -84,9 +84,28 @@ export function offerOf(hash: Digest): CatalogSource | undefined {
   return offers.of(hash);
 }
 
-/** The very entry that a reference names, by its canonical name; undefined if its catalog has none (DM-6, DM-8). */
+/**
+ * The very entry that a reference names, by its canonical name; undefined if its catalog has none, or another one than
+ * that which was meant (DM-6, DM-8, DM-9).
+ */
 export function entryOf(ref: EntryRef): CatalogEntry | undefined {
-  return catalogs.of(ref.catalog)?.byCanonical.get(ref.name);
+  const found = catalogs.of(ref.catalog);
+  const entry = found?.byCanonical.get(ref.name);
+  return entry === undefined || mismatchOf(ref, entry, found?.catalog) !== undefined ? undefined : entry;
+}
+
+/** Why an entry of a catalog is not the one that a reference means; undefined if it is. */
+export function mismatchOf(
+  { hash }: EntryRef,
+  entry: CatalogEntry,
+  catalog: ResolvedCatalog | undefined,
+): string | undefined {
+  if (hash !== undefined && hash !== entry.hash) {
+    return "its entry is not the one that the call was made with";
+  }
+  return entry.coreRevision === catalog?.coreRevision
+    ? undefined
+    : "its entry is of another revision of the agent than its catalog";
 }
 
 /** How a request names an entry of a catalog. */

@@ -22,6 +22,8 @@ import type { InvocationReport } from "./invocation.ts";
 import { post } from "./outbox.ts";
 import { port } from "./port.ts";
 import { questionMachine, type QuestionResult } from "./question.ts";
+import * as refresh from "./refresh.ts";
+import type { StaleState } from "./refresh.ts";
 import * as prompts from "./session_prompts.ts";
 import * as questions from "./session_questions.ts";
 import * as rules from "./session_rules.ts";
@@ -76,7 +78,7 @@ export interface OpenQuestion {
 }
 
 /** What a session remembers. */
-export interface SessionContext extends SessionInput {
+export interface SessionContext extends SessionInput, StaleState {
   readonly issued: CatalogRef | null;
   readonly refusal: Failure | null;
   /** Servers that were declared while a turn ran; they hold from the next one on. */
@@ -113,16 +115,20 @@ export const sessionMachine = setup({
     isQueueFull: ({ context }) => context.queue.length >= limits.promptsQueuedMax,
     isTurnDone: ({ event }) => rules.isTurnDone(event),
     hasNextServers: ({ context }) => context.nextServers !== null,
-    mustRenew: ({ context }) => context.queue.length > 0 && context.isStale,
+    mustRenew: ({ context, event }) => refresh.mustRenew(context, rules.timeOf(event)),
     isRenewed: ({ context, event }) => rules.isRenewed(context, event),
   },
   actions: {
     post,
     noteCatalog: assign(({ event }) => rules.withCatalog(event)),
-    noteRenewed: assign(({ event }) => ({ isStale: rules.hasFailedServer(event) })),
+    noteRenewed: assign(({ context, event }) =>
+      refresh.renewed(context, { hasFailed: rules.hasFailedServer(event), atMs: rules.timeOf(event) })
+    ),
+    noteStale: assign(({ event }) => refresh.madeStale(event)),
     askRenewal: enqueueActions(({ context, enqueue }) => {
       const renewal = context.renewal + 1;
-      enqueue.assign({ renewal });
+      enqueue.assign({ renewal, isStaleAgain: false });
+      enqueue({ type: "post", params: refresh.renewalNote(context, renewal) });
       enqueue({ type: "post", params: rules.renewCatalog(context, renewal) });
     }),
     keepServers: assign(({ event }) => ({ nextServers: rules.serversIn(event) })),
@@ -228,6 +234,7 @@ export const sessionMachine = setup({
     "session.servers": { actions: ["keepServers", "takeServers", "acceptServers"] },
     "session.revoke": { actions: ["revoke", "acceptRevocation"] },
     "catalog.issued": { actions: ["noteCatalog", "endStale"] },
+    "catalog.stale": { actions: "noteStale" },
   },
   states: {
     preparing: {

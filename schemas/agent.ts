@@ -64,6 +64,14 @@ function checkProfiles({ profiles, interactive }: WithProfiles, context: z.Refin
 
 const model = z.string().regex(/^[a-z][a-z0-9_-]*\/.+$/, "must look like scripted/script.yaml").max(200);
 
+/** How many tools a model is told of in one step, and how many characters their descriptions may have together. */
+export const ExposureBudget = z.strictObject({
+  tools_max: z.int().min(1).max(limits.toolsPerCatalogMax).optional(),
+  characters_max: z.int().min(1).max(10_000_000).optional(),
+});
+/** How many tools a model is told of in one step. */
+export type ExposureBudget = z.infer<typeof ExposureBudget>;
+
 /** The definition of an agent: the content of `agent.yaml`. Unknown keys are refused. */
 export const AgentDefinition = z.strictObject({
   name: AgentName,
@@ -78,6 +86,7 @@ export const AgentDefinition = z.strictObject({
   capabilities: z.array(Capability).max(256).default([]),
   overrides: z.record(z.string().max(limits.toolNameCharactersMax), ToolOverride).default({}),
   limits: AgentLimits.prefault({}),
+  exposure: ExposureBudget.optional(),
   profiles: z.record(ProfileKey, AgentProfile).optional(),
   /** The profile of a session that a person begins; without it `main` (CM-97). */
   interactive: z.strictObject({ profile: ProfileKey }).optional(),

@@ -77,8 +77,11 @@ export const portArgs = {
   "mcp.connect": z.strictObject({ declaration: McpDeclaration, launch }),
   /** Reads and checks the server's tools; keeps them as a blob. */
   "mcp.list": z.strictObject({ declaration: McpDeclaration, launch }),
-  /** Waits for what the server does by itself: for now, that it ends. Its outcome is a failure: see {@linkcode McpEnd}. */
-  "mcp.watch": z.strictObject({ launch }),
+  /**
+   * Waits for what the server does by itself: that it says that its tools changed, `{ type: "list_changed" }`, or ends, a
+   * failure. While its list is `stale` anyway, only for its end.
+   */
+  "mcp.watch": z.strictObject({ launch, stale: z.literal(true).optional() }),
   /** Ends the server: end of input, TERM, KILL. Ending what has ended is no failure. */
   "mcp.close": z.strictObject({ launch }),
   "mcp.call": toolArgs,

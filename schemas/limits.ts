@@ -107,6 +107,17 @@ export const limits = {
   agentDepthMax: 16,
   agentDepthDefault: 2,
   implementationsPerToolMax: 16,
+  /** Text of sealed entries whose hashes are remembered. */
+  sealedTextCharactersMax: 8_000_000,
+  /** Tools that a model is told of in one step, and what telling of them takes, unless the agent says otherwise. */
+  toolsExposedDefault: 40,
+  exposedCharactersDefault: 32_000,
+  /** How much of a prompt, a query or a description is looked at for words. */
+  exposureTextCharactersMax: 20_000,
+  /** Tools that one query of `tools_list` finds. */
+  toolsFoundMax: 20,
+  /** Names of called tools that a conversation knows; the oldest are forgotten. */
+  toolsCalledNotedMax: 256,
   providerNameCharactersMax: 64,
   toolNameCharactersMax: 128,
 
@@ -116,6 +127,8 @@ export const limits = {
   /** How long a failed server is not tried again: whoever asks gets the same failure (DM-58). Milliseconds. */
   mcpFailureHoldMs: 30_000,
   mcpListMs: 30_000,
+  /** How long a server's tools are taken for what they were when they were listed. Milliseconds. */
+  mcpListAgeMs: 900_000,
   mcpListPageMs: 10_000,
   mcpListPagesMax: 64,
   mcpListBytesMax: 4 * 1_048_576,

@@ -12,6 +12,7 @@ import { PermissionMode } from "./mode.ts";
 import { Principal } from "./principal.ts";
 import { SessionScope } from "./profile.ts";
 import { Json } from "./json.ts";
+import { RefreshRule } from "./refresh.ts";
 import { ChildSpec, SupervisorPolicy } from "./supervision.ts";
 
 /** How a turn ended. */
@@ -69,6 +70,8 @@ export const SessionMessage = z.discriminatedUnion("type", [
     renewal: z.int().min(0),
     servers: z.array(ServerReport).max(limits.mcpServersPerSessionMax),
   }),
+  /** What a server offered does not count any more: its tools are asked for again before the next turn (AR-15). */
+  z.strictObject({ type: z.literal("catalog.stale"), server: ServerId, rule: RefreshRule }),
   z.strictObject({
     type: z.literal("catalog.refused"),
     failure: Failure,
@@ -90,6 +93,8 @@ export const CatalogMessage = z.discriminatedUnion("type", [
   }),
   /** What a connection has to offer: tools, or why there are none. `offer` names a blob that holds a source. */
   z.strictObject({ type: z.literal("connection.offered"), report: ServerReport, offer: Digest.nullable() }),
+  /** What a connection offered does not count any more. */
+  z.strictObject({ type: z.literal("connection.stale"), rule: RefreshRule }),
 ]);
 /** A message that a catalog takes. */
 export type CatalogMessage = z.infer<typeof CatalogMessage>;
@@ -99,6 +104,8 @@ export const ConnectionMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("connection.open") }),
   z.strictObject({ type: z.literal("connection.close"), reason: z.string().max(500) }),
   z.strictObject({ type: z.literal("connection.declare"), declaration: McpDeclaration }),
+  /** Asks an open connection to list its tools again; nothing is started for it. */
+  z.strictObject({ type: z.literal("connection.refresh"), rule: RefreshRule }),
 ]);
 /** A message that a connection takes. */
 export type ConnectionMessage = z.infer<typeof ConnectionMessage>;

@@ -38,6 +38,7 @@ import { createChildStart, createChildStop } from "./kernel/supervise.ts";
 import { machineCode } from "./machine_code.ts";
 import { createSession, createSupervisor, declareServers } from "./births.ts";
 import type { Redactor } from "./redact/redactor.ts";
+import { type RefreshReport, refreshServers, tellConnection } from "./refresh.ts";
 import type { Seams } from "./seams.ts";
 import { reportOf, type TurnReport } from "./turn_report.ts";
 
@@ -127,6 +128,8 @@ export interface Runtime {
   createSession(draft: SessionDraft): Promise<RootAddress>;
   /** Declares all MCP servers of a session anew; they hold from its next turn on (AR-42). Resolves once durable. */
   declareServers(session: RootAddress, servers: readonly McpDeclaration[]): Promise<void>;
+  /** Asks the open servers of a session for their tools again; resolves with what became of each (AR-15). */
+  refreshServers(session: RootAddress): Promise<readonly RefreshReport[]>;
   /** Gives a prompt. The same key and text again is the same prompt (K14). */
   prompt(session: RootAddress, text: string, key?: string): Promise<GivenPrompt>;
   /**
@@ -241,6 +244,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
     send,
     createSession: (draft) => createSession(kernel, draft),
     declareServers: (session, servers) => declareServers(kernel, session, servers),
+    refreshServers: (session) => refreshServers(kernel, session),
     prompt: (session, text, key) => give(session, { type: "session.prompt", text }, key),
     call: (session, call, key) => give(session, { type: "session.call", call }, key),
     watch: (listener) => {
@@ -254,14 +258,4 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
     },
     stop: () => stop(kernel, journal),
   };
-}
-
-async function tellConnection(
-  kernel: Kernel,
-  connection: RootAddress,
-  message: ConnectionMessage,
-): Promise<StoredReply> {
-  const ref = { principal: "program:runtime", key: kernel.seams.nextId("cmd") };
-  const { reply } = await submit(kernel, { root: connection, message: message as never, ref, isFresh: true });
-  return await reply;
 }

@@ -51,6 +51,7 @@ Deno.test("tour: one call, from the prompt to the answer", async () => {
     "input session.prompt",
     "  intent model.generate",
     "  note tools.bound",
+    "note turn.exposed",
     "outcome model.generate",
     "  note turn.planned",
     "  note invocation.judged",

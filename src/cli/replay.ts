@@ -3,6 +3,8 @@ import type { Entry } from "../../schemas/entry.ts";
 import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { isInterned } from "../../actors/library.ts";
 import { readJson } from "../border.ts";
+import { CallReplay } from "../effects/call_replay.ts";
+import { ExposureReplay } from "../effects/exposure_replay.ts";
 import { shelve } from "../effects/shelved.ts";
 import type { Records } from "../host/host.ts";
 import { replay, type ReplayReport } from "../kernel/replay.ts";
@@ -14,6 +16,7 @@ import { createShelvedLoader, readExport } from "./export_read.ts";
 import { locateStore, openReading } from "./host.ts";
 import { jsonLine } from "./json_line.ts";
 import { withProgress } from "./progress.ts";
+import { compareAgainst, printAgainst, refuseDrift } from "./replay_against.ts";
 import { diverged, printReplays } from "./replay_text.ts";
 import { findSession } from "./session_name.ts";
 
@@ -27,6 +30,11 @@ const options = {
     kind: "flag",
     help: "replay what other code wrote too; it may diverge where that code decided otherwise",
   },
+  against: {
+    kind: "text",
+    value: "AGENT",
+    help: "do not replay: list the tools that are not what this agent would get now, field by field",
+  },
   json: jsonOption,
 } as const;
 
@@ -35,19 +43,26 @@ export const command = defineCommand({
   args: ["SESSION|FILE"],
   about: [
     "Feeds the journal of a session to its machines again: no model, no tool, no network, nothing is written.",
-    "Compares every intent that the machines ask for with the recorded one, and the state where its hash was",
-    "recorded. A divergence names address, entry, what was expected and what came; exit code 1.",
+    "Compares every intent that the machines ask for with the recorded one, the state where its hash was recorded,",
+    "the tools that the model was told of, and the entries that calls were made with. A divergence names address,",
+    "entry, what was expected and what came; exit code 1.",
     "A session is replayed with its catalog and its connections; no server is started.",
     "FILE is what troupe export wrote (anything with a dot or a slash); it needs no store. SESSION is an id, an",
     "unambiguous part of one, an address such as catalog/ses_…, or last.",
   ],
   options,
-  examples: ["troupe replay last", "troupe replay ./session.jsonl", "troupe replay last --strict --json"],
+  examples: [
+    "troupe replay last",
+    "troupe replay ./session.jsonl",
+    "troupe replay last --strict --json",
+    "troupe replay last --against ./my-agent",
+  ],
   run,
 });
 
 async function run({ cli, options: given, args }: Call<typeof options>): Promise<0> {
   const name = args[0] ?? "";
+  if (given.against !== undefined) return await runAgainst(cli, name, { ...given, against: given.against });
   const modes = { anyCode: given["any-code"], strict: given.strict };
   const replays = isFile(name)
     ? [await replayFile(cli, name, modes)]
@@ -56,6 +71,30 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
   else printReplays(cli.terminal, replays);
   refuseDivergence(replays);
   return exitCodes.ok;
+}
+
+/** Compares the catalogs of a session with what an agent would have now, and replays nothing. */
+async function runAgainst(
+  cli: Cli,
+  name: string,
+  given: { readonly against: string; readonly store: string | undefined; readonly json: boolean },
+): Promise<0> {
+  if (isFile(name)) {
+    throw new UsageError(
+      "option_invalid",
+      "--against is for a session of a store: a file has no servers' offers",
+    );
+  }
+  const host = await openReading(cli, await locateStore(cli, given.store));
+  try {
+    const { address: session } = await findSession(host, name);
+    const report = await compareAgainst(cli, host, { session, agent: given.against });
+    printAgainst(cli.terminal, report, given.json);
+    refuseDrift(report);
+    return exitCodes.ok;
+  } finally {
+    await host.close();
+  }
 }
 
 function replayLine({ report, durationMs }: TimedReplay): string {
@@ -156,10 +195,16 @@ type Source = ReplayModes & {
 async function timed(cli: Cli, source: Source): Promise<TimedReplay> {
   const { clock, digest } = cli.seams;
   const startedAt = clock.now();
+  const exposure = new ExposureReplay({ ...source, code: machineCode });
+  const calls = new CallReplay(source);
   const report = await withProgress(cli, `replaying ${source.address}`, (tell) => {
     let entries = 0;
     async function* counted(): AsyncIterable<readonly Entry[]> {
       for await (const page of source.pages) {
+        for (const entry of page) {
+          await exposure.take(entry);
+          await calls.take(entry);
+        }
         yield page;
         entries += page.length;
         tell(`${entries} entries`);
@@ -167,7 +212,8 @@ async function timed(cli: Cli, source: Source): Promise<TimedReplay> {
     }
     return replay({ ...source, pages: counted(), code: machineCode, digest });
   });
-  return { report, durationMs: clock.now() - startedAt };
+  const divergence = report.divergence ?? exposure.divergence ?? calls.divergence;
+  return { report: { ...report, divergence }, durationMs: clock.now() - startedAt };
 }
 
 async function openFile(name: string): Promise<Deno.FsFile> {

@@ -28,6 +28,8 @@ export interface TurnView {
 const argumentsCharactersMax = 60;
 const restCharactersMax = 160;
 const statusAfterMs = 1_000;
+/** What ends the wait for servers. */
+const renewalAnswers = new Set(["catalog.issued", "catalog.refused"]);
 /** Stands among the running intents for the wait for servers. */
 const renewal = "renewal";
 
@@ -129,7 +131,7 @@ class Transcript implements TurnView {
     if (kind === "note" && type === "turn.planned") this.#noteStages(entry);
     if (kind === "note" && type === "turn.stuck") this.note(entryText(entry));
     if (kind === "message" && type === "catalog.renew") this.#connect(entry);
-    if (kind === "input" && type.startsWith("catalog.")) this.#connected(entry);
+    if (kind === "input" && renewalAnswers.has(type)) this.#connected(entry);
     if (kind === "intent") this.#ask(entry);
     if (kind !== "outcome") return;
     const asked = this.#running.get(peekText(body, "id"));

@@ -68,6 +68,7 @@ export const methods: { readonly [M in DoorMethod]: Method<M> } = {
     await host.declareServers(session, home, servers);
     return null;
   },
+  refresh: async ({ host, params }) => [...await host.refreshServers(params.session)],
   prompt: givePrompt,
   cancel: async ({ host, params }) => {
     await host.cancel(params.session, params.reason);

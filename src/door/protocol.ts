@@ -17,7 +17,7 @@ import type { OpenQuestion } from "../effects/question_ask.ts";
 import { SessionHome } from "../host/session_home.ts";
 
 /** Version of the protocol; a client that speaks another one is told so. */
-export const doorVersion = 4;
+export const doorVersion = 5;
 
 const entries: z.ZodType<readonly Entry[]> = z.array(Entry);
 
@@ -107,6 +107,15 @@ export const doorMethods = {
     params: z.strictObject({ session: RootAddress, home: SessionHome, servers: DoorServers }),
     item: z.never(),
     end: none,
+  },
+  refresh: {
+    params: z.strictObject({ session: RootAddress }),
+    item: z.never(),
+    end: z.array(z.strictObject({
+      server: z.string(),
+      result: z.enum(["ready", "not_open", "failed"]),
+      failure: Failure.optional(),
+    })),
   },
   prompt: {
     params: z.strictObject({

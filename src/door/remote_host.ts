@@ -39,6 +39,7 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
     declareServers: async (session, home, servers) => {
       await client.call("servers", { session, home, servers: [...servers] });
     },
+    refreshServers: (session) => client.call("refresh", { session }),
     prompt: async ({ session, request, key, fromSeq, answers, gone }, hear) => {
       const report = await client.call("prompt", { session, request, key, from: fromSeq, answers }, {
         onItem: (item) => hear(eventOf(item)),

@@ -7,6 +7,7 @@ import type { ModelMessage } from "../../schemas/model.ts";
 import type { JournalReader } from "../journal/journal.ts";
 import type { EntryObserver } from "../kernel/kernel.ts";
 import { ConversationFold } from "./conversation_fold.ts";
+import type { ExposureFold } from "./exposure_fold.ts";
 
 interface Kept {
   readonly fold: ConversationFold;
@@ -50,6 +51,12 @@ export class Conversations implements EntryObserver {
   /** Resolves once a session's journal was read; undefined if that is not needed. */
   load(root: RootAddress): Promise<unknown> | undefined {
     return this.#keep(root, false).tail === undefined ? undefined : this.#loaded(root);
+  }
+
+  /** What a session's exposure depends on; undefined if its conversation is not in memory. */
+  exposureOf(root: RootAddress): ExposureFold | undefined {
+    const kept = this.#kept.get(root);
+    return kept === undefined || kept.tail !== undefined ? undefined : kept.fold.exposure;
   }
 
   /** True if a tool's whole result of this digest came back in the session. */

@@ -6,6 +6,7 @@ import { isCall } from "../journal/named_blobs.ts";
 import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { mergeState } from "./session_state.ts";
+import { ExposureFold } from "./exposure_fold.ts";
 import { describeNotice } from "./notice.ts";
 
 interface GenerateArgs {
@@ -21,6 +22,8 @@ export class ConversationFold {
   readonly results = new Set<string>();
   /** What the session's tools keep together. */
   state: JsonObject = {};
+  /** What the tools that a model is told of depend on. */
+  readonly exposure = new ExposureFold();
   lastSeq = 0;
   /** The latest answer: the intent that it answers, and its text. */
   lastAnswer: { readonly id: string; readonly text: string } | undefined;
@@ -36,6 +39,7 @@ export class ConversationFold {
   take(entry: Entry): void {
     if (entry.seq <= this.lastSeq) return;
     this.lastSeq = entry.seq;
+    this.exposure.take(entry);
     switch (entry.kind) {
       case "created":
         return this.#begin(entry);

@@ -16,6 +16,8 @@ export interface McpCallOptions {
   readonly clientOf: (connection: RootAddress) => McpClient | undefined;
   /** Tells a connection to open; resolves with its answer once it is ready or has failed. */
   readonly open: (connection: RootAddress) => Promise<StoredReply>;
+  /** Tells a connection that its server refused a call as one that it does not know. */
+  readonly refresh?: (connection: RootAddress) => void;
   readonly clock: Clock;
 }
 
@@ -40,7 +42,7 @@ export function createMcpCall(options: McpCallOptions): Adapter {
     for (let tries = 1;; tries++) {
       const client = await readyClient(entry.binding, routed, options);
       if ("code" in client) return { kind: "not_started", failure: client };
-      const attempt = await callTool(client, routed);
+      const attempt = await callTool(client, routed, options);
       if (attempt.kind !== "not_started" || tries === triesMax) return attempt;
       // If its server ended a moment ago, the connection can be opened anew; if it lives, this is the answer.
       if (!await isClosing(client, routed, options)) return attempt;
@@ -78,6 +80,7 @@ function unavailable(why: string): Failure {
 async function callTool(
   client: McpClient,
   { entry, arguments: input, use, begin, late }: Routed,
+  { refresh }: McpCallOptions,
 ): Promise<Attempt> {
   const takeBack = begin();
   const answered = await client.call({
@@ -93,6 +96,11 @@ async function callTool(
     case "returned":
       return { kind: "returned", envelope: readResult(answered.result) };
     case "refused":
+      // Once, for the next turn: the call itself is not repeated, and the model is told (AR-15).
+      if (answered.isUnknown && refresh !== undefined) {
+        refresh(entry.binding);
+        return { kind: "returned", envelope: errorEnvelope(withNews(answered.failure)) };
+      }
       // The server said no: like a tool that ran and says no, since only it knows what it did before (CM-77).
       return { kind: "returned", envelope: errorEnvelope(answered.failure) };
     case "not_sent":
@@ -101,6 +109,12 @@ async function callTool(
     case "lost":
       return { kind: "lost", failure: answered.failure };
   }
+}
+
+/** What a model is told besides: what it knows of the tool may be out of date. */
+function withNews(why: Failure): Failure {
+  const news = "the server is asked for its tools again, and what changed is known from the next turn on";
+  return { ...why, message: `${why.message}; ${news}`.slice(0, 2_000) };
 }
 
 /** True once a client is closed; false if it is not within a moment, or nobody wants the call any more. */

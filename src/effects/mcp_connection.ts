@@ -43,11 +43,12 @@ export function createMcpConnection(options: McpConnectionOptions): Pick<Perform
     "mcp.watch": async ({ root, request, signal }) => {
       const ended = await runUntil(
         { clock, deadlineAtMs: Infinity, signal },
-        () => connections.watch({ root, launch: request.args.launch }),
+        () => connections.watch({ root, ...request.args }),
       );
-      if (ended.type === "done") return { status: "failed", failure: cleanFailure(redactor, ended.value) };
       if (ended.type === "threw") throw ended.error;
-      return canceled();
+      if (ended.type !== "done") return canceled();
+      if (ended.value === "list_changed") return { status: "ok", value: { type: "list_changed" } };
+      return { status: "failed", failure: cleanFailure(redactor, ended.value) };
     },
     "mcp.close": async ({ root, request }) => {
       const end = await connections.close({ root, launch: request.args.launch });

@@ -1,6 +1,7 @@
 /** `model.generate`: one request to a provider, its stream collected into one answer. */
+import { expose, noWishes } from "../../actors/exposure.ts";
 import { ordinalOf } from "../../actors/turn_rules.ts";
-import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
+import type { ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
@@ -13,6 +14,7 @@ import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
 import { type CleanAnswer, cleanAnswer, cleanFailure } from "./clean.ts";
 import { type Ended, runUntil } from "./deadline.ts";
+import { exposedBody, exposedNote, type ExposureFold, exposureKey } from "./exposure_fold.ts";
 import { LiveAnswer } from "./live_answer.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 import type { RawArguments, RawCall } from "./raw_arguments.ts";
@@ -30,6 +32,8 @@ export interface ModelGenerateOptions {
   ) => ModelProvider | undefined | Promise<ModelProvider | undefined>;
   /** The conversation up to and with what an intent adds to it. */
   readonly transcript: (root: RootAddress, intent: string) => Promise<readonly ModelMessage[]>;
+  /** What a session's exposure depends on, once its transcript was read; without it nothing is known of wishes. */
+  readonly exposureOf?: (root: RootAddress) => ExposureFold | undefined;
   /** The sealed catalog of a hash; undefined if there is none. */
   readonly catalogOf: (hash: string) => ResolvedCatalog | undefined;
   /** Takes secrets out of answers, streamed text and failures. */
@@ -81,7 +85,7 @@ async function generate(
   const request: ModelRequest = {
     model: args.model.slice(slash + 1),
     messages,
-    tools: provider.capabilities.toolCalling ? toolsOf(catalog) : [],
+    tools: provider.capabilities.toolCalling ? toolsOf(call, catalog, options) : [],
     toolChoice: args.toolChoice,
     maxOutputTokens: args.maxOutputTokens,
     ...(args.attempt === undefined ? {} : { attempt: args.attempt }),
@@ -110,18 +114,23 @@ function rawCalls(step: number, { answer, raw }: CleanAnswer): readonly RawCall[
   });
 }
 
-/** The enabled tools as the model is told of them, in the catalog's order (LC-6). */
-function toolsOf(catalog: ResolvedCatalog): readonly ToolSpec[] {
-  return catalog.entries.filter((entry) => entry.enabled).map(specOf);
-}
-
-function specOf({ providerName, definition }: CatalogEntry): ToolSpec {
-  const { title, description, inputSchema } = definition;
-  return {
-    name: providerName,
-    description: description === "" ? title : `${title}: ${description}`,
-    inputSchema,
-  };
+/**
+ * What the model is told of in this step, and the note that says so if it is not what the step before was told. Chosen
+ * from what the journal holds up to this intent, so that a replay, or a second attempt, chooses the same.
+ */
+function toolsOf(
+  call: Call,
+  catalog: ResolvedCatalog,
+  { exposureOf }: ModelGenerateOptions,
+): readonly ToolSpec[] {
+  const known = exposureOf?.(call.root);
+  if (known === undefined) return expose(catalog, noWishes).specs;
+  const exposure = expose(catalog, known.wishes, known.budget);
+  const { turn, step, catalog: { hash } } = call.request.args;
+  if (known.told !== exposureKey(hash, exposure)) {
+    call.note?.(exposedNote, exposedBody({ intent: call.id, turn, step, catalog: hash, exposure }));
+  }
+  return exposure.specs;
 }
 
 const withheld = failure(

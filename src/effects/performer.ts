@@ -24,6 +24,8 @@ export interface Performance<K extends PortKind = PortKind> {
   readonly report: (progress: Progress) => void;
   /** Takes what comes after the result: it is kept as evidence and changes nothing (K12). */
   readonly late?: (result: PerformerResult) => void;
+  /** Writes a note into the root's stream, unless nobody waits for this effect any more. No machine hears of it. */
+  readonly note?: (type: string, body: Json) => void;
 }
 
 /** How an attempt ended. `failed` and `timed_out` only if certainly nothing was applied; otherwise `unknown` (R3). */

@@ -1,4 +1,5 @@
 /** `tool.call` and `mcp.call`: one router and one envelope for tools of every source (LC-11, LC-13). */
+import { mismatchOf } from "../../actors/library.ts";
 import type { AdapterKey, CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
@@ -239,6 +240,8 @@ function entryOf(call: ToolCall, options: ToolCallOptions): Found {
   if (catalog === undefined) return { refusal: mismatch(wanted.name, "its catalog is not known here") };
   const entry = catalog.entries.find((one) => one.canonicalName === wanted.name);
   if (entry === undefined) return { refusal: mismatch(wanted.name, "it is not in the catalog of its turn") };
+  const other = mismatchOf(wanted, entry, catalog);
+  if (other !== undefined) return { refusal: mismatch(wanted.name, other) };
   if (!entry.enabled) {
     return { refusal: mismatch(wanted.name, "it is not enabled in the catalog of its turn") };
   }

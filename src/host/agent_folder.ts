@@ -1,4 +1,5 @@
 /** Finds and reads agents: a folder with `agent.yaml`, such a file itself, or the name of an agent that comes with us. */
+import { capabilityProblem } from "../../actors/policy/known_capability.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import { ServerId } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
@@ -60,6 +61,7 @@ export async function loadAgent(name: string, options: LoadAgentOptions): Promis
   const text = await readText(found.file, shown);
   const definition = await readConfigFile(AgentDefinition, text, shown);
   checkTools(definition, text, shown);
+  checkCapabilities(definition, text, shown);
   checkModels(definition, text, shown);
   const folder = await Deno.realPath(found.file.replace(/[/\\][^/\\]*$/, "") || "/");
   const servers = await readServers(folder, found.isFolder ? name.replace(/[/\\]+$/, "") : dirOf(name));
@@ -191,6 +193,23 @@ function unknownTool(
   return new ConfigError(message, file, place);
 }
 
+/** What nobody knows grants nothing: a mistake is shown, rather than found at the first denied call (DM-30). */
+function checkCapabilities({ capabilities }: AgentDefinition, text: string, file: string): void {
+  for (const [index, capability] of capabilities.entries()) {
+    const problem = capabilityProblem(capability);
+    if (problem !== undefined) throw refusedAt(["capabilities", index], { text, file, problem });
+  }
+}
+
+function refusedAt(
+  path: readonly (string | number)[],
+  { text, file, problem }: { readonly text: string; readonly file: string; readonly problem: string },
+): ConfigError {
+  const place = parseYaml(text, { file }).at(path);
+  const at = `${file}:${place.line}:${place.column}`;
+  return new ConfigError(`Cannot read "${file}": ${at}: ${problem}`, file, place);
+}
+
 /** A project folder names only its own script: an absolute path is the operator's to give. */
 function checkModels(definition: AgentDefinition, text: string, file: string): void {
   checkModel(definition.model, ["model"], { text, file });
@@ -206,11 +225,10 @@ function checkModel(
 ): void {
   const [provider, script = ""] = splitModel(model);
   if (provider === "scripted" && !isAbsolute(script)) return;
-  const place = parseYaml(text, { file }).at(path);
-  const why = provider === "scripted"
+  const problem = provider === "scripted"
     ? "the script must lie in the agent's folder; write a relative path"
     : `there is no model provider "${provider}"; this release knows scripted/<script file>`;
-  throw new ConfigError(`Cannot read "${file}": ${file}:${place.line}:${place.column}: ${why}`, file, place);
+  throw refusedAt(path, { text, file, problem });
 }
 
 /** The two parts of a model: provider, and what the provider is told. */

@@ -7,6 +7,7 @@ import type { PermissionMode } from "../../schemas/mode.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
 import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
 import type { KernelEvent } from "../kernel/kernel.ts";
+import type { RefreshReport } from "../refresh.ts";
 import type { TurnReport } from "../turn_report.ts";
 import type { LoadedServer } from "./declare.ts";
 import type { SessionHome } from "./session_home.ts";
@@ -78,6 +79,8 @@ export interface ActingHost extends Host {
   createSession(order: SessionOrder): Promise<RootAddress>;
   /** Tells a session the MCP servers that its agent declares now; they hold from the next turn on (AR-42). */
   declareServers(session: RootAddress, home: SessionHome, servers: readonly LoadedServer[]): Promise<void>;
+  /** Asks the open servers of a session for their tools again (AR-15). */
+  refreshServers(session: RootAddress): Promise<readonly RefreshReport[]>;
   /** Gives a prompt or a call and waits for the end of its turn. Everything that `hear` is told comes before that. */
   prompt(order: PromptOrder, hear: (event: HostEvent) => void): Promise<TurnReport>;
   /** Asks the session to cancel its turn; resolves once that is durable. */

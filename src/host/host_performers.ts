@@ -65,6 +65,13 @@ export function createHostPerformers(services: HostServices, connections: Connec
     mcp: createMcpCall({
       clientOf: (connection) => connections.clientOf(connection),
       open: (connection) => services.tellConnection(connection, { type: "connection.open" }),
+      refresh: (connection) => {
+        const asked = services.tellConnection(connection, {
+          type: "connection.refresh",
+          rule: "call_refused",
+        });
+        asked.catch(() => {}); // Its answer is news for the next turn; a runtime that stops asks again when it starts.
+      },
       clock: seams.clock,
     }),
   });
@@ -76,6 +83,7 @@ export function createHostPerformers(services: HostServices, connections: Connec
     "model.generate": createModelGenerate({
       providerOf: (name, root, model) => places.providerOf(name, root, model),
       transcript: (root, intent) => conversations.transcript(root, intent),
+      exposureOf: (root) => conversations.exposureOf(root),
       catalogOf,
       redactor,
       rawArguments,

@@ -45,6 +45,7 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
       const capabilities = await capabilitiesOf(runtime, session);
       await runtime.declareServers(session, await declarer.declare(home, servers, capabilities));
     },
+    refreshServers: (session) => runtime.refreshServers(session),
     prompt: (order, hear) => givePrompt({ runtime, answerers }, order, hear),
     cancel: async (session, reason) => {
       const { accepted } = await runtime.send(session, { type: "session.cancel", reason });

@@ -7,6 +7,7 @@ import type { EffectClass } from "../../schemas/tool.ts";
 import type { Performance, Performer, PerformerResult } from "../effects/performer.ts";
 import type { PortRecord } from "./desk.ts";
 import { type Kernel, type Running, tell } from "./kernel.ts";
+import { writeNote } from "./note.ts";
 import { deliver } from "./route.ts";
 
 /** What to start, and how. */
@@ -48,6 +49,11 @@ function perform(kernel: Kernel, what: Start, running: Running, key: string): vo
     signal: running.abort.signal,
     report: (progress) => tell(kernel, { type: "progress", root, id: record.id, progress }),
     late: (result) => takeLate(kernel, what, running, result),
+    note: (type, body) => {
+      const live = kernel.roots.get(root);
+      if (kernel.stopped !== undefined || live === undefined || running.abort.signal.aborted) return;
+      writeNote(kernel, live, { kind: "note", type, body });
+    },
   };
   const performer = kernel.performers[record.request.port] as unknown as Performer<PortKind>;
   const settle = (result: PerformerResult) => finish(kernel, what, running, result);

@@ -5,7 +5,7 @@ import { givenUp } from "../effects/deadline.ts";
 import { oneLine } from "./plain_text.ts";
 import { NotSentError } from "./child_transport.ts";
 import { anyResult, cancelReason, type Connection, foreverMs, refusal } from "./request.ts";
-import { type JSONRPCMessage, type Progress } from "./sdk_v1.ts";
+import { ErrorCode, type JSONRPCMessage, McpError, type Progress } from "./sdk_v1.ts";
 
 /** How long an answer is still waited for after we gave a call up, in milliseconds. Some servers never send one. */
 const graceMs = 2_000;
@@ -31,8 +31,8 @@ export interface McpCall {
 export type McpCallResult =
   /** The server answered with a result, given as it came. */
   | { readonly status: "returned"; readonly result: unknown }
-  /** The server answered with an error of the protocol. */
-  | { readonly status: "refused"; readonly failure: Failure }
+  /** The server answered with an error of the protocol; `isUnknown` if it does not know the tool or its arguments. */
+  | { readonly status: "refused"; readonly failure: Failure; readonly isUnknown: boolean }
   /** Certainly nothing was written. */
   | { readonly status: "not_sent"; readonly failure: Failure }
   /** Written, and no answer will come: the tool may have run. */
@@ -127,7 +127,11 @@ class RunningCall {
       failure("mcp_protocol_error", "The call could not be sent to the MCP server");
     switch (transport.stateOf(this.#request)) {
       case "over":
-        return { status: "refused", failure: refusal("the call", answer.error) };
+        return {
+          status: "refused",
+          failure: refusal("the call", answer.error),
+          isUnknown: isUnknownCall(answer.error),
+        };
       case "written":
         return { status: "lost", failure: { ...loss, message: `${loss.message}; ${doubt}`.slice(0, 2_000) } };
       case "unwritten":
@@ -158,6 +162,12 @@ class RunningCall {
     }
     return { status: "lost", failure: stopped(stop, `${sent(stop, this.#call.idleMs)}; ${doubt}`) };
   }
+}
+
+/** The protocol has these two codes for a tool that is not there and for arguments that are not those it takes. */
+function isUnknownCall(error: unknown): boolean {
+  return error instanceof McpError &&
+    (error.code === ErrorCode.InvalidParams || error.code === ErrorCode.MethodNotFound);
 }
 
 function stopped(stop: Stop, message: string): Failure {

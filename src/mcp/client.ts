@@ -11,7 +11,7 @@ import { type McpCall, type McpCallResult, performCall } from "./call.ts";
 import { ChildTransport, NotSentError } from "./child_transport.ts";
 import { lastWords, oneLine, plainText } from "./plain_text.ts";
 import { type Connection, foreverMs, McpFault, refusal } from "./request.ts";
-import { Client, McpError } from "./sdk_v1.ts";
+import { Client, McpError, ToolListChangedNotificationSchema } from "./sdk_v1.ts";
 import { listTools } from "./tool_pages.ts";
 
 export type { McpCall, McpCallResult } from "./call.ts";
@@ -51,6 +51,8 @@ export interface McpClient {
   list(signal: AbortSignal): Promise<readonly unknown[]>;
   /** Calls a tool. Never rejects. */
   call(request: McpCall): Promise<McpCallResult>;
+  /** Resolves once the server has said that its tools changed since they were listed last. */
+  listChanged(): Promise<void>;
   /** Resolves when the connection was lost or closed and the process has ended. Never rejects. */
   readonly closed: Promise<McpClosed>;
   /** Closes the connection and ends the process by the ladder. Calls in flight are `lost` before. One for all callers. */
@@ -138,16 +140,27 @@ class OpenClient implements McpClient {
   readonly closed: Promise<McpClosed>;
   readonly #connection: Connection;
   readonly #child: Child;
+  #listChange = Promise.withResolvers<void>();
 
   constructor(connection: Connection, child: Child) {
     this.#connection = connection;
     this.#child = child;
     this.greeting = greetingOf(connection);
     this.closed = this.#end();
+    // Whatever the notice says, and however often it comes, it means one thing.
+    connection.sdk.setNotificationHandler(
+      ToolListChangedNotificationSchema,
+      () => this.#listChange.resolve(),
+    );
   }
 
   list(signal: AbortSignal): Promise<readonly unknown[]> {
+    this.#listChange = Promise.withResolvers<void>();
     return listTools(this.#connection, signal);
+  }
+
+  listChanged(): Promise<void> {
+    return this.#listChange.promise;
   }
 
   call(request: McpCall): Promise<McpCallResult> {

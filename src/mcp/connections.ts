@@ -39,6 +39,12 @@ export interface Launch {
   readonly launch: number;
 }
 
+/** What is waited for of a start. */
+export interface Watch extends Launch {
+  /** True if a change of its tools is no news. */
+  readonly stale?: boolean | undefined;
+}
+
 /** What is started, and until when. */
 export interface ConnectOrder extends Launch {
   readonly declaration: McpDeclaration;
@@ -161,11 +167,16 @@ export class Connections {
     }
   }
 
-  /** Waits for the end of a server, and says how it came. One that is not here any more ended with its runtime. */
-  async watch({ root, launch }: Launch): Promise<Failure> {
+  /**
+   * Waits until a server says that its tools changed, unless they are stale anyway, or ends, and says how that came. One
+   * that is not here any more ended with its runtime.
+   */
+  async watch({ root, launch, stale }: Watch): Promise<Failure | "list_changed"> {
     const live = this.#liveOf({ root, launch });
     if (live === undefined) return gone();
-    const closed = await live.client.closed;
+    const changed = stale === true ? [] : [live.client.listChanged()];
+    const closed = await Promise.race([live.client.closed, ...changed]);
+    if (closed === undefined) return "list_changed";
     this.#forget(root, live);
     return named(live.server, closed.failure);
   }

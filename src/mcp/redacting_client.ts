@@ -19,6 +19,7 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
         }),
         secrets,
       ),
+    listChanged: () => client.listChanged(),
     closed: client.closed.then(({ failure: why, end }) => ({ failure: cleanFailure(why, secrets), end })),
     close: async () => clean(await client.close()),
     kill: () => client.kill(),

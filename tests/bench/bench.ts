@@ -1,5 +1,7 @@
 /** `deno task bench`: speed and sizes of governed turns, beside the same job done by others. */
 import { allocationFlags } from "./allocation.ts";
+import { catalogTable } from "./catalog_report.ts";
+import { runCatalogRounds } from "./catalog_rounds.ts";
 import { Child } from "./child.ts";
 import { type GovernedFigures, governedTable, partsTable } from "./governed_report.ts";
 import { mcpCases } from "./mcp_case.ts";
@@ -194,6 +196,12 @@ function measureRedaction({ isQuick, rounds, seed }: Options, figures: Figures):
   say(redactTable(found));
 }
 
+async function measureCatalogs({ isQuick, rounds }: Options, figures: Figures): Promise<void> {
+  const found = await runCatalogRounds(rounds ?? (isQuick ? 5 : 30));
+  figures["catalog"] = found;
+  say(catalogTable(found));
+}
+
 function say(text: string): void {
   progress("");
   console.log(`${text}\n`);
@@ -225,6 +233,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.only.includes("allocation")) await measureAllocations(options, figures);
   await measureAlone(options, figures);
   if (options.only.includes("redact")) measureRedaction(options, figures);
+  if (options.only.includes("catalog")) await measureCatalogs(options, figures);
   figures["loadAfter"] = Deno.loadavg();
   say(`Load at the end: ${loadText()}. What is not measured: see --help.`);
   if (options.jsonFile !== undefined) {

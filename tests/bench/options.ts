@@ -10,6 +10,7 @@ export const sections = [
   "replay",
   "split",
   "redact",
+  "catalog",
 ] as const;
 /** A part of the bench. */
 export type Section = (typeof sections)[number];
@@ -45,7 +46,7 @@ Examples:
   deno task bench --only replay,split
   deno task bench --only governed
   deno task bench --only mcp
-  deno task bench --only redact
+  deno task bench --only redact,catalog
   deno task bench --json bench.json
 
 It does not measure: model latency and streaming, real tools, MCP by HTTP, sandboxes, many sessions at once, cold start,

@@ -112,6 +112,7 @@ function performersOf({ conversations, catalogOf, rawArguments, seams }: HostSer
       rawArguments,
       providerOf: () => mockModel,
       transcript: (root, intent) => conversations.transcript(root, intent),
+      exposureOf: (root) => conversations.exposureOf(root),
       catalogOf,
       seams,
     }),

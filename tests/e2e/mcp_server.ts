@@ -27,6 +27,8 @@ export interface ServerPlan {
   readonly tells?: string;
   /** A variable whose value it writes to standard error at every call. */
   readonly mutters?: string;
+  /** It says at every call, more than once, that its tools changed. */
+  readonly announces?: boolean;
   /** It goes on at the end of its input and at TERM: only KILL ends it. */
   readonly isStubborn?: boolean;
 }
@@ -95,6 +97,9 @@ class Server {
       key: params?._meta?.["troupe/idempotency-key"],
     });
     if (mutters !== undefined) tell(mutters);
+    for (let notices = this.#plan.announces === true ? 3 : 0; notices > 0; notices--) {
+      this.#send({ method: "notifications/tools/list_changed" });
+    }
     if (ledger !== undefined && linesIn(ledger) <= diesInCalls) Deno.exit(7);
     if (!this.#tools().some((tool) => tool.name === params?.name)) {
       return this.#send({ id, error: { code: -32602, message: "no such tool" } });

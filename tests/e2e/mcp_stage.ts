@@ -213,6 +213,8 @@ export interface Held {
   prompt(text: string): Promise<TurnReport>;
   /** Declares what the agent's folder declares now. */
   redeclare(): Promise<void>;
+  /** Begins a session of another agent in the same owner. */
+  begin(folder: string): Promise<Pick<Held, "session" | "prompt">>;
 }
 
 /** Holds the store of a stage in this process while `play` goes on. */
@@ -228,23 +230,18 @@ export async function withOwner(stage: Stage, play: (held: Held) => Promise<void
     isAttended: true,
   });
   try {
-    const load = () => loadAgent("agent", { cwd: stage.folder, digest: seams.digest });
-    const agent: LoadedAgent = await load();
-    const home: SessionHome = { agent: agent.home, workspace: stage.path("ws") };
-    const { definition, coreRevision, servers } = agent;
-    const session = await host.createSession({
-      agent: definition,
-      coreRevision,
-      home,
-      title: definition.name,
-      servers,
-    }) as `session/${string}`;
-    await play({
-      host,
-      session,
-      prompt: (text) => givePrompt(host, session, text),
-      redeclare: async () => await host.declareServers(session, home, (await load()).servers),
-    });
+    const load = (folder: string) => loadAgent(folder, { cwd: stage.folder, digest: seams.digest });
+    const begin = async (folder: string) => {
+      const agent: LoadedAgent = await load(folder);
+      const home: SessionHome = { agent: agent.home, workspace: stage.path("ws") };
+      const { definition, coreRevision, servers } = agent;
+      const order = { agent: definition, coreRevision, home, title: definition.name, servers };
+      const session = await host.createSession(order) as Held["session"];
+      return { session, home, prompt: (text: string) => givePrompt(host, session, text) };
+    };
+    const { session, home, prompt } = await begin("agent");
+    const redeclare = async () => await host.declareServers(session, home, (await load("agent")).servers);
+    await play({ host, session, prompt, redeclare, begin });
   } finally {
     await host.close();
   }

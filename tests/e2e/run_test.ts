@@ -167,7 +167,7 @@ Deno.test("run of the demonstration replays what it recorded", async () => {
     assert.match(out, /turn 1 completed: 3 steps, 4 calls/);
     assert.match(
       out,
-      /entries {4}\d+ in .* a second\n.*\n {2}intents {4}7 compared\n {2}states .*\n {2}restarts {3}11 compared\n {2}no divergence\n/,
+      /entries {4}\d+ in .* a second\n.*\n {2}intents {4}7 compared\n {2}states .*\n {2}restarts {3}12 compared\n {2}no divergence\n/,
     );
     assert.match(out, /^catalog\/.* no divergence$/m);
     assert.match(out, /^connection\/files@.* no divergence$/m);

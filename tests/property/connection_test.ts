@@ -35,7 +35,8 @@ type Step =
   | { readonly do: "declare"; readonly which: number }
   | { readonly do: "settle"; readonly isGood: boolean; readonly younger: number }
   | { readonly do: "fail"; readonly status: "failed" | "timed_out" | "canceled" | "unknown" }
-  | { readonly do: "wait" | "restart" };
+  | { readonly do: "refresh"; readonly rule: string }
+  | { readonly do: "wait" | "change" | "restart" };
 
 const anyDeclaration = fc.nat({ max: declarations.length - 1 });
 
@@ -70,6 +71,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant({ do: "wait" as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: "change" as const }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("refresh" as const),
+      rule: fc.constantFrom("manual", "call_refused"),
+    }),
+  },
   { weight: 1, arbitrary: fc.constant({ do: "restart" as const }) },
 );
 
@@ -135,6 +144,13 @@ function live(life: Life, one: Step): void {
     }
     case "wait":
       run.now += 40_000;
+      break;
+    case "change":
+      if (run.pending().includes("mcp.watch")) run.settle("mcp.watch", { type: "list_changed" });
+      break;
+    case "refresh":
+      commands.push(key);
+      run.refresh(one.rule, key);
       break;
     case "restart":
       restart(run);

@@ -126,6 +126,7 @@ export class Outside {
       rawArguments,
       providerOf: (_name, root) => this.#modelOf(life, root),
       transcript: (root, intent) => conversations.transcript(root, intent),
+      exposureOf: (root) => conversations.exposureOf(root),
       catalogOf,
       seams,
     });

@@ -82,6 +82,7 @@ export interface ConnectionRun extends Run {
   open(key?: string): void;
   close(key?: string): void;
   declare(declaration: McpDeclaration, key?: string): void;
+  refresh(rule: string, key?: string): void;
   /** Answers the question that is open. */
   answer(decision: Decision): void;
   /** Brings it from wherever it starts to `ready`. */
@@ -109,6 +110,7 @@ export function startConnection(declaration: McpDeclaration = declarationOf()): 
     close: (key?: string) => tell({ type: "connection.close", reason: "enough" } as never, key),
     declare: (other: McpDeclaration, key?: string) =>
       tell({ type: "connection.declare", declaration: other } as never, key),
+    refresh: (rule: string, key?: string) => tell({ type: "connection.refresh", rule } as never, key),
     answer: (decision: Decision) => run.settle("question.ask", { decision, by: { ...localOperator }, shown }),
     makeReady: () => {
       tell({ type: "connection.open" }, undefined);
@@ -117,9 +119,9 @@ export function startConnection(declaration: McpDeclaration = declarationOf()): 
     },
     replies: () => repliesOf(run),
     offers: () =>
-      run.messages().map(({ message }) => {
-        const { report } = message as { readonly report: { readonly tools: number; failure?: Failure } };
-        return report.failure?.code ?? `${report.tools} tools`;
+      run.messages().flatMap(({ message }) => {
+        const { report } = message as { readonly report?: { readonly tools: number; failure?: Failure } };
+        return report === undefined ? [] : [report.failure?.code ?? `${report.tools} tools`];
       }),
     launch: () => run.context()["launch"],
   });

@@ -79,6 +79,7 @@ export function createFakeHost(
     prompts: [],
     canceled: [],
     answered: [],
+    refreshServers: () => Promise.resolve([{ server: "docs", result: "ready" }]),
     declareServers: () => Promise.resolve(),
     say: (event) => current?.hear(event),
     end: (report = fakeReport) => current?.turn.resolve(report),

@@ -144,6 +144,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         rawArguments,
         providerOf: (name) => name === "scripted" ? provider : undefined,
         transcript: (root, intent) => conversations.transcript(root, intent),
+        exposureOf: (root) => conversations.exposureOf(root),
         catalogOf,
         seams,
       }),

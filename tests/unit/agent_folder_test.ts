@@ -85,6 +85,22 @@ Deno.test("agent that is broken is refused at its place", async () => {
   }
 });
 
+Deno.test("agent that asks for a capability that nobody knows is refused at its place (DM-30)", async () => {
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ["[fs.read, fs.raed]", /a\/agent\.yaml:4:25: there is no capability "fs\.raed"; known are fs\.read,/],
+    ["[mcp.call]", /a\/agent\.yaml:4:16: "mcp\.call" needs a name behind it; write mcp\.call:<server>/],
+  ];
+  for (const [capabilities, expected] of cases) {
+    await withFiles({ "a/agent.yaml": good.replace("[fs.read]", capabilities) }, async (cwd) => {
+      assert.match(await refusalOf(loadAgent("a", { cwd, digest })), expected);
+    });
+  }
+  const fine = good.replace("[fs.read]", "[fs.read, 'tool.call:send', 'mcp.call:*']");
+  await withFiles({ "a/agent.yaml": fine }, async (cwd) => {
+    assert.equal((await loadAgent("a", { cwd, digest })).definition.capabilities.length, 3);
+  });
+});
+
 Deno.test("agent of an MCP tool's override is accepted: the server may come later", async () => {
   await withFiles({ "a/agent.yaml": `${good}overrides:\n  mcp.docs.find: { risk: high }\n` }, async (cwd) => {
     assert.equal((await loadAgent("a", { cwd, digest })).definition.name, "tester");

@@ -33,3 +33,31 @@ Deno.test("catalog_seal puts entries with their hashes where turns find them", a
   assert.ok(entry?.hash !== undefined && catalogOf(hash) !== undefined);
   assert.deepEqual(refOf(hash, entry), { catalog: hash, name: "look", hash: entry.hash });
 });
+
+Deno.test("catalog_seal refuses a catalog with an entry of another revision of the agent (DM-9)", async () => {
+  const kept: unknown[] = [];
+  const seal = createCatalogSeal({ digest, putBlob: (blob) => kept.push(blob) });
+  const foreign = { ...entryFor(toolOf("send")), coreRevision: "core-2" };
+  const catalog = catalogWith(entryFor(toolOf("look")), foreign);
+  const ended = await seal({ request: { args: { catalog } } } as never);
+  assert.equal(ended.status === "failed" && ended.failure.code, "catalog_mismatch");
+  assert.match(ended.status === "failed" ? ended.failure.message : "", /"send" .*"core-2".*"core-1"/);
+  assert.deepEqual(kept, []);
+});
+
+Deno.test("catalog_seal hashes no entry again that it has hashed before", async () => {
+  let digests = 0;
+  const counting = (bytes: Uint8Array) => {
+    digests++;
+    return digest(bytes);
+  };
+  const entries = ["one", "two", "three"].map((name) => entryFor(toolOf(`counted_${name}`)));
+  const first = await sealEntries(catalogWith(...entries), counting);
+  assert.equal(digests, 3);
+  const changed = { ...entries[1]!, provenance: { ...entries[1]!.provenance, origin: "elsewhere" } };
+  const second = await sealEntries({ ...catalogWith(...entries.with(1, changed)), epoch: 2 }, counting);
+  assert.equal(digests, 4);
+  const hashes = ({ entries }: typeof first) => entries.map(({ hash }) => hash);
+  assert.deepEqual([hashes(second)[0], hashes(second)[2]], [hashes(first)[0], hashes(first)[2]]);
+  assert.equal(hashes(second)[1], await digest(canonicalBytes(changed as never)));
+});

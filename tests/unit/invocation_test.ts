@@ -34,11 +34,23 @@ Deno.test("invocation of an allowed call asks for its effect at once and succeed
 
 // Proves DM-13.
 Deno.test("invocation of a name without an entry ends as not found and asks for nothing", () => {
-  for (const entry of [undefined, { catalog: `sha256:${"f".repeat(64)}`, name: "look" }]) {
-    const call = startCall({ request: { name: "nope", entry: entry as never } });
-    assert.deepEqual(endingOf(call), ["notFound", "not_found", "tool_unknown"]);
+  const call = startCall({ request: { name: "nope", entry: undefined as never } });
+  assert.deepEqual(endingOf(call), ["notFound", "not_found", "tool_unknown"]);
+  assert.deepEqual([call.kinds(), call.result()?.attempts], [[], 0]);
+});
+
+Deno.test("invocation of an entry that is not in its catalog, or not as it was, asks for nothing (DM-8, DM-9)", () => {
+  const [own, other] = ["c", "d"].map((digit) => `sha256:${digit.repeat(64)}`) as [string, string];
+  const { catalog } = startCall({ entry: { hash: own } }).argsOf("tool.call").entry;
+  const refs = [{ catalog: other, name: "look" }, { catalog, name: "look", hash: other }];
+  const calls = refs.map((entry) => startCall({ entry: { hash: own }, request: { entry } }));
+  const foreign = startCall({ entry: { coreRevision: "core-2" } });
+  for (const call of [...calls, foreign]) {
+    assert.deepEqual(endingOf(call), ["notFound", "not_found", "catalog_mismatch"]);
     assert.deepEqual([call.kinds(), call.result()?.attempts], [[], 0]);
   }
+  const same = startCall({ entry: { hash: own }, request: { entry: { catalog, name: "look", hash: own } } });
+  assert.equal(same.state(), "running");
 });
 
 // Proves DM-8: an entry of the catalog that the request names, or none.

@@ -253,7 +253,7 @@ Deno.test("mcp call tells each way in which a call ended for what it was, by eff
   const no = failure("mcp_protocol_error", "No such page");
   for (const effect of classes) {
     assert.equal(await ending({ client: clientGiving(returned), effect }), "yes: found");
-    const refused = clientGiving({ status: "refused", failure: no });
+    const refused = clientGiving({ status: "refused", failure: no, isUnknown: true });
     assert.match(await ending({ client: refused, effect }), /^no: .*No such page/s);
     const doubtful = clientGiving({ status: "lost", failure: why });
     const status = effect === "idempotent" ? "failed" : "unknown";

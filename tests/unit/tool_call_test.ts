@@ -33,7 +33,7 @@ interface Setting {
   readonly entry?: Partial<CatalogEntry>;
   readonly cwd?: Workspace;
   /** What the request says, where it differs from what the catalog has. */
-  readonly asks?: { readonly catalog?: string; readonly name?: string };
+  readonly asks?: { readonly catalog?: string; readonly name?: string; readonly hash?: string };
   readonly arguments?: JsonObject;
   readonly deadlineInMs?: number;
   readonly isAborted?: boolean;
@@ -128,6 +128,20 @@ Deno.test("tool_call refuses what no sealed catalog owns, before any tool is rea
     const { result, calls } = start({ ...setting, effect: "non_idempotent" });
     assert.equal(endingOf(await result), "failed catalog_mismatch");
     assert.equal(calls(), 0);
+  }
+});
+
+Deno.test("tool_call refuses an entry that says something else than that which was meant, or is of another revision (DM-8, DM-9)", async () => {
+  const own = `sha256:${"c".repeat(64)}`;
+  const cases: readonly (readonly [Setting, string])[] = [
+    [{ entry: { hash: own }, asks: { hash: own } }, "ok"],
+    [{ entry: { hash: own }, asks: { hash } }, "failed catalog_mismatch"],
+    [{ asks: { hash: own } }, "failed catalog_mismatch"],
+    [{ entry: { coreRevision: "core-2" } }, "failed catalog_mismatch"],
+  ];
+  for (const [setting, expected] of cases) {
+    const { result, calls } = start(setting);
+    assert.deepEqual([endingOf(await result), calls()], [expected, expected === "ok" ? 1 : 0]);
   }
 });
 

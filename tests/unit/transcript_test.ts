@@ -253,3 +253,17 @@ Deno.test("transcript as JSON is one line for each durable entry, and nothing el
   view.end({ turn: 1, outcome: "failed", steps: 1, text: "", failure: undefined });
   assert.deepEqual(shown.out.trimEnd().split("\n").map((line) => JSON.parse(line)), [prompt, generate]);
 });
+
+Deno.test("transcript shows what servers answered, also if it heard meanwhile that one was lost", () => {
+  const { terminal, shown } = createPipes();
+  const transcript = createTranscript(terminal);
+  const input = (seq: number, message: Json) =>
+    entry(seq, "input", (message as { readonly type: string }).type, { message });
+  const entries = [
+    entry(1, "message", "catalog.renew", { message: { servers: [{ server: "docs" }] } }),
+    input(2, { type: "catalog.stale", server: "docs", rule: "disconnect" }),
+    input(3, { type: "catalog.issued", renewal: 1, servers: [{ server: "docs", tools: 2, rejected: 0 }] }),
+  ];
+  transcript.hear({ type: "entries", root, entries } as HostEvent);
+  assert.match(shown.out, /✓ docs {2}20 ms {2}2 tools/);
+});

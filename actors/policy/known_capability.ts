@@ -1,0 +1,43 @@
+/** The capabilities that there are: what an agent can be granted (DM-30). What nobody knows is a mistake, not a right. */
+
+/** What stands behind the colon of each key: nothing, or the name of what is granted. */
+const forms = {
+  "fs.read": undefined,
+  "fs.write": undefined,
+  "terminal.exec": undefined,
+  "secret.bind": "NAME",
+  "network.fetch": undefined,
+  "schedule.manage": undefined,
+  "task.control": undefined,
+  "session.read": undefined,
+  "tool.call": "tool",
+  "mcp.connect": "server",
+  "mcp.call": "server",
+  "skill.activate": undefined,
+  "state.core.read": undefined,
+  "state.core.write": undefined,
+  "state.session.read": undefined,
+  "state.session.write": undefined,
+  "agents.run": "core",
+  "agents.spawn": "core",
+} as const;
+
+/** All capabilities, as they are written: `fs.read`, `mcp.call:<server>`. */
+export const knownCapabilities: readonly string[] = Object.entries(forms).map(([key, name]) =>
+  name === undefined ? key : `${key}:<${name}>`
+);
+
+/** Why a capability cannot be granted, one clause with what to write instead; undefined if it can. */
+export function capabilityProblem(capability: string): string | undefined {
+  const colon = capability.indexOf(":");
+  const key = colon < 0 ? capability : capability.slice(0, colon);
+  if (!Object.hasOwn(forms, key)) {
+    return `there is no capability ${JSON.stringify(capability)}; known are ${knownCapabilities.join(", ")}`;
+  }
+  const name = forms[key as keyof typeof forms];
+  if (name === undefined) return colon < 0 ? undefined : `"${key}" has nothing behind it; write ${key}`;
+  if (colon >= 0) return undefined;
+  // A wildcard hands out no secret (DM-27), so none is suggested.
+  const everything = key === "secret.bind" ? "" : `, or ${key}:* for all`;
+  return `"${key}" needs a name behind it; write ${key}:<${name}>${everything}`;
+}

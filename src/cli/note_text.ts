@@ -1,0 +1,181 @@
+/** One note of a journal in one line for people. */
+import { RefreshRule } from "../../schemas/refresh.ts";
+import { peek, peekList, peekText } from "../peek.ts";
+
+/** Most tools that one line names. */
+const namedMax = 6;
+
+/** What a note says, in short; undefined if it is of a kind that is not known here. */
+export function noteText(type: string, body: unknown): string | undefined {
+  switch (type) {
+    case "turn.planned":
+      return planText(body);
+    case "turn.exposed":
+      return exposedText(body);
+    case "invocation.judged":
+      return judgedText(body);
+    case "tools.bound":
+      return boundText(body);
+    case "late_outcome":
+      return `${peekText(body, "id")} came late, and changes nothing: ${
+        peekText(body, "value", "operator") || peekText(body, "status")
+      }`;
+    case "attempt":
+      return `${peekText(body, "id")} ${retryText(body)}`;
+    case "invocation.retried":
+      return `${peekText(body, "ordinal")} ${retryText(body)}`;
+    case "model.retried":
+      return `${peekText(body, "model")} turn ${peekText(body, "turn")} step ${peekText(body, "step")} ${
+        retryText(body)
+      }`;
+    case "model.changed":
+      return `from ${peekText(body, "from")} to ${peekText(body, "to")} after ${
+        peekText(body, "lastErrorCode")
+      }`;
+    case "approval.requested":
+      return requestedText(body);
+    case "approval.decided":
+    case "approval.denied":
+      return decidedText(body);
+    case "turn.stuck":
+      return `turn ${peekText(body, "turn")} seems stuck: ${peekText(body, "refusals")} calls were refused`;
+    case "catalog.changed":
+      return changedText(body);
+    case "catalog.tools_dropped":
+      return droppedText(body);
+    case "catalog.renewing":
+      return `servers are asked for their tools: ${ruleText(peekText(body, "rule"))}`;
+    case "connection.listed":
+      return listedText(body);
+    default:
+      return undefined;
+  }
+}
+
+const rules: { readonly [R in RefreshRule]: string } = {
+  connect: "it was started",
+  reconnect: "it was started again",
+  list_changed: "it said that its tools changed",
+  call_refused: "it refused a call as one that it does not know",
+  age: "the list was old",
+  manual: "somebody asked for it",
+  disconnect: "it was lost",
+  declared: "the servers were declared",
+  failed: "a server had failed",
+};
+
+/** Why the tools of a server are asked for again. */
+export function ruleText(rule: string): string {
+  const known = RefreshRule.safeParse(rule);
+  return known.success ? rules[known.data] : rule;
+}
+
+function listedText(body: unknown): string {
+  const same = peek(body, "same");
+  const change = same === true ? ", the same as before" : same === false ? ", others than before" : "";
+  const head = `${peekText(body, "server")} ${peekText(body, "tools")} tools${change}`;
+  return `${head}: ${ruleText(peekText(body, "rule"))}`;
+}
+
+/** Which tools came, went and changed. */
+function changedText(body: unknown): string {
+  const parts = ["added", "removed", "changed"].flatMap((kind) => {
+    const count = peekText(body, "counts", kind);
+    if (count === "" || count === "0") return [];
+    return [`${count} ${kind} (${namesOf(peekList(body, kind).map(changeText), Number(count))})`];
+  });
+  return `epoch ${peekText(body, "epoch")}: ${parts.join(", ")}`;
+}
+
+function changeText(tool: unknown): string {
+  const [name, from, to] = [peekText(tool, "name"), peekText(tool, "from"), peekText(tool, "to")];
+  return to === "" ? name : `${name} ${shortHash(from)} to ${shortHash(to)}`;
+}
+
+function shortHash(hash: string): string {
+  return hash === "" ? "no hash" : hash.replace("sha256:", "").slice(0, 8);
+}
+
+function droppedText(body: unknown): string {
+  const tools = peekList(body, "dropped").map((tool) =>
+    `${peekText(tool, "server")}.${peekText(tool, "tool")}: ${peekText(tool, "reason")}`
+  );
+  return `${peekText(body, "count")} left out (${namesOf(tools, Number(peekText(body, "count")))})`;
+}
+
+/** What a model was told of. */
+function exposedText(body: unknown): string {
+  const step = `turn ${peekText(body, "turn")} step ${peekText(body, "step")}`;
+  const count = peekText(body, "exposed");
+  if (peek(body, "whole") === true) return `${step}: all ${count} tools`;
+  const names = peekList(body, "names").map(String);
+  return `${step}: ${count} tools (${namesOf(names, names.length)})`;
+}
+
+function namesOf(names: readonly string[], count: number): string {
+  const rest = count - Math.min(names.length, namedMax);
+  return [...names.slice(0, namedMax), ...(rest > 0 ? [`${rest} more`] : [])].join(", ");
+}
+
+/** What was judged of a call: the verdict, and the rules that had something to decide. */
+function judgedText(body: unknown): string {
+  const checks = peekList(body, "checks").map((check) => {
+    const [by, why] = [peekText(check, "by"), peekText(check, "why")];
+    return `${peekText(check, "check")}${by === "" ? "" : ` by ${by}`}${why === "" ? "" : `: ${why}`}`;
+  });
+  const head = `${peekText(body, "ordinal")} ${peekText(body, "tool")} ${peekText(body, "verdict")}`;
+  return [head, ...checks].join(", ");
+}
+
+/** That somebody is asked about a call, in a question of its own or in that of another call. */
+function requestedText(body: unknown): string {
+  const how = peek(body, "shared") === true ? "waits for the answer to" : "is asked about in";
+  return `${peekText(body, "ordinal")} ${peekText(body, "tool")} ${how} ${peekText(body, "question")}`;
+}
+
+/** What was decided about a call, by whom, and whether anybody was asked just now. */
+function decidedText(body: unknown): string {
+  const [kind, via, code] = [peekText(body, "by", "kind"), peekText(body, "via"), peekText(body, "code")];
+  const how = [
+    ...(peek(body, "cached") === true ? ["by an earlier answer"] : []),
+    ...(peek(body, "automatic") === true ? ["automatic"] : []),
+    ...(peek(body, "shared") === true ? ["shared"] : []),
+    ...(via === "" || via === "answered" ? [] : [via]),
+    ...(code === "" ? [] : [code]),
+  ];
+  const head = `${peekText(body, "ordinal")} ${peekText(body, "tool")} ${peekText(body, "decision")}`;
+  const by = kind === "" ? "" : ` by ${kind} ${peekText(body, "by", "id")}`;
+  return `${head}${by}${how.length === 0 ? "" : `, ${how.join(", ")}`}`;
+}
+
+function planText(body: unknown): string {
+  const stages = peekList(body, "stages").map((stage) => peekList(stage, "members").length);
+  return `${stages.length} ${stages.length === 1 ? "stage" : "stages"}: ${stages.join(" then ")} calls`;
+}
+
+/** What a turn is bound to: its catalog, how many of its tools may be called, and what is not the default. */
+function boundText(body: unknown): string {
+  const [profile, call] = [peekText(body, "profile"), peekText(body, "call")];
+  const others = peekList(body, "overrides").map((one) =>
+    `${peekText(one, "tool")} by ${peekText(one, "implementation")}`
+  );
+  return [
+    `${peekText(body, "execution")} to ${peekText(body, "catalog").slice(0, 19)}`,
+    `${peekText(body, "tools")} tools`,
+    ...(profile === "" ? [] : [`profile ${profile}`]),
+    ...(call === "" ? [] : [`for the call of ${call}`]),
+    ...others,
+  ].join(", ");
+}
+
+/** Which attempt of how many, at what, and after which failure (AR-28). Notes of earlier releases have only a number. */
+function retryText(body: unknown): string {
+  const most = peekText(body, "maxAttempts");
+  const attempt = `attempt ${peekText(body, "attempt")}`;
+  if (most === "") return attempt;
+  const by = peekText(body, "by");
+  const what = `${peekText(body, "operation")} ${peekText(body, "idempotency")}`;
+  return `${attempt} of ${most}, ${what}, after ${peekText(body, "lastErrorCode")}${
+    by === "" ? "" : `, by the ${by}`
+  }`;
+}
