@@ -79,6 +79,7 @@ export const limits = {
   agentDepthMax: 16,
   agentDepthDefault: 2,
   implementationsPerToolMax: 16,
+  programsMax: 64,
   providerNameCharactersMax: 64,
   toolNameCharactersMax: 128,
 

@@ -1,7 +1,8 @@
 /** `tool.call` and `mcp.call`: one router and one envelope for tools of every source (LC-11, LC-13). */
 import type { AdapterKey, CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
-import type { RootAddress } from "../../schemas/ids.ts";
+import type { IntentId, RootAddress } from "../../schemas/ids.ts";
+import type { RequestOrigin } from "../../schemas/invocation.ts";
 import type { Json, JsonObject } from "../../schemas/json.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
 import { type EffectClass, ToolResultEnvelope } from "../../schemas/tool.ts";
@@ -45,6 +46,8 @@ export interface ToolCallOptions {
   readonly seams: Seams;
   /** Reaches the tools of MCP servers; without it they are refused. */
   readonly mcp?: Adapter;
+  /** Reaches the tools of connected programs; without it they are refused. */
+  readonly program?: Adapter;
 }
 
 /** One attempt at a call, whatever the source of its tool. */
@@ -60,6 +63,9 @@ export interface Routed {
   readonly entry: CatalogEntry;
   readonly arguments: JsonObject;
   readonly use: ToolUseContext;
+  /** The first intent of the call: what all its attempts are known by. */
+  readonly intent: IntentId;
+  readonly origin: RequestOrigin;
   /**
    * To be called right before anything may be applied: what ends before that certainly did nothing. What it returns
    * takes it back, once it is certain that nothing was.
@@ -102,7 +108,16 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
         hasBegun = true;
         return () => void (hasBegun = false);
       };
-      return adapters[entry.adapter]({ root: call.root, entry, arguments: input, use, begin });
+      const { origin, key: intent = call.id } = call.request.args;
+      return adapters[entry.adapter]({
+        root: call.root,
+        entry,
+        arguments: input,
+        use,
+        intent,
+        origin,
+        begin,
+      });
     });
     if (ended.type === "threw") reportFault(options.seams, entry, ended.error);
     if (ended.type !== "done") {
@@ -143,7 +158,7 @@ export function createToolVerify(): Performer<"tool.verify"> {
 }
 
 /** One adapter for every key: leave one out and this does not compile. */
-function adaptersOf({ tools, mcp }: ToolCallOptions): { readonly [K in AdapterKey]: Adapter } {
+function adaptersOf({ tools, mcp, program }: ToolCallOptions): { readonly [K in AdapterKey]: Adapter } {
   return {
     builtin: async ({ entry, arguments: input, use, begin }) => {
       const tool = tools.get(entry.definition.name);
@@ -156,7 +171,7 @@ function adaptersOf({ tools, mcp }: ToolCallOptions): { readonly [K in AdapterKe
       return { kind: "returned", envelope: await tool.handler(input, use) };
     },
     authored: absent,
-    program: absent,
+    program: program ?? absent,
     mcp: mcp ?? absent,
   };
 }

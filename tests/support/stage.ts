@@ -7,6 +7,7 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { Script } from "../../schemas/script.ts";
 import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
+import { createProgramCall } from "../../src/effects/program_call.ts";
 import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
 import { loadShelved } from "../../src/effects/shelved.ts";
 import { replay, type ReplayReport } from "../../src/kernel/replay.ts";
@@ -134,7 +135,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     ...(options.code === undefined ? {} : { code: options.code }),
     ...(options.hasAnswerer === undefined ? {} : { hasAnswerer: options.hasAnswerer }),
     ...(options.redactor === undefined ? {} : { redactor: options.redactor }),
-    performers: ({ conversations, catalogOf, redactor, seams }) => ({
+    performers: ({ conversations, catalogOf, redactor, seams, programs }) => ({
       "model.generate": createModelGenerate({
         redactor,
         providerOf: (name) => name === "scripted" ? provider : undefined,
@@ -153,6 +154,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         appState: () => ({}),
         blobs: createBlobs(),
         seams,
+        program: createProgramCall({ programOf: (name) => programs.find(name), seams }),
       }),
       "tool.verify": createToolVerify(),
     }),
