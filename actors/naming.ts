@@ -1,6 +1,7 @@
 /** Names of tools: the full one for trace and policy, the short one that a model calls, and which are refused. */
 import type { CatalogSource } from "../schemas/catalog.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
+import { GovernedName } from "../schemas/governance.ts";
 import { ServerId } from "../schemas/ids.ts";
 import { limits } from "../schemas/limits.ts";
 import { ToolName } from "../schemas/tool.ts";
@@ -48,6 +49,12 @@ export function refuseName(source: NamedSource, name: string): Failure | undefin
       `Cannot use the tool "${
         visible(name)
       }": a name is 1 to ${limits.toolNameCharactersMax} of letters, digits, _ . -`,
+    );
+  }
+  if (source.kind !== "mcp" && !GovernedName.safeParse(name).success) {
+    return failure(
+      "tool_name_invalid",
+      `Cannot use the tool "${name}" of ${source.kind}: its name is lower-case letters, digits and _ only`,
     );
   }
   if (source.kind === "mcp" && !ServerId.safeParse(source.server).success) {

@@ -75,6 +75,11 @@ export const FailureCode = z.enum([
   "implementation_not_approved",
   "implementation_unknown",
   "relay_target_unknown",
+  // Connected programs.
+  "program_invalid",
+  "program_fingerprint_mismatch",
+  "program_unavailable",
+  "program_result_invalid",
   // MCP servers.
   "mcp_connect_denied",
   "mcp_connect_failed",

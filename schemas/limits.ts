@@ -118,6 +118,7 @@ export const limits = {
   toolsFoundMax: 20,
   /** Names of called tools that a conversation knows; the oldest are forgotten. */
   toolsCalledNotedMax: 256,
+  programsMax: 64,
   providerNameCharactersMax: 64,
   toolNameCharactersMax: 128,
 

@@ -1,5 +1,6 @@
 /** Where a thing came from, in falling trust, so that a refusal can name both sides. */
 import { z } from "zod";
+import { Digest } from "./ids.ts";
 
 /** The five source kinds of a tool (CM-28; design.md section 8). */
 export const SourceKind = z.enum(["troupe", "runtime", "agent", "program", "mcp"]);
@@ -16,6 +17,8 @@ export const Provenance = z.strictObject({
   source: SourceKind,
   origin: z.string().min(1).max(200),
   trust: TrustLevel,
+  /** Of the release of a program; set for programs only, so that its calls reach no other release. */
+  fingerprint: Digest.optional(),
 });
 /** Where a definition came from. */
 export type Provenance = z.infer<typeof Provenance>;

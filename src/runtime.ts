@@ -37,6 +37,12 @@ import { halt, stop } from "./kernel/stop.ts";
 import { createChildStart, createChildStop } from "./kernel/supervise.ts";
 import { machineCode } from "./machine_code.ts";
 import { createSession, createSupervisor, declareServers } from "./births.ts";
+import {
+  type ProgramRegistration,
+  ProgramRegistry,
+  type RegisteredProgram,
+} from "./programs/program_registry.ts";
+import { unnamedInstallation } from "./records/record_id.ts";
 import type { Redactor } from "./redact/redactor.ts";
 import { type RefreshReport, refreshServers, tellConnection } from "./refresh.ts";
 import type { Seams } from "./seams.ts";
@@ -65,6 +71,7 @@ export interface HostServices {
   readonly redactor: Redactor;
   /** Arguments that held secrets, from a model's answer to the performers of its calls. */
   readonly rawArguments: RawArguments;
+  readonly programs: ProgramRegistry;
   /** Tells a connection something in the runtime's own name; resolves with its reply, once that is durable. */
   readonly tellConnection: (connection: RootAddress, message: ConnectionMessage) => Promise<StoredReply>;
 }
@@ -90,6 +97,8 @@ export interface RuntimeOptions {
   readonly wire?: KernelParts["wire"];
   /** Takes secrets out of what comes in. By default one that knows no secret by value. */
   readonly redactor?: Redactor;
+  /** Programs that are connected before anything goes on; others come later by `registerProgram`. */
+  readonly programs?: readonly ProgramRegistration[];
   /** Roots kept awake when idle. Default 1,000. */
   readonly awakeMax?: number;
 }
@@ -137,6 +146,11 @@ export interface Runtime {
    * the same call (CM-57): it is answered with what the first one yielded.
    */
   call(session: RootAddress, call: HostCall, key?: string): Promise<GivenPrompt>;
+  /**
+   * Connects a program of this process and answers what its agent's sessions can call (CM-109); the same again is a
+   * refresh. It must be connected anew after a restart: until then its tools are not called. Throws `ProgramError`.
+   */
+  registerProgram(registration: ProgramRegistration): Promise<RegisteredProgram>;
   /** Gives any message of a session's protocol as a command. */
   send(session: RootAddress, message: SessionMessage, key?: string): Promise<Acknowledgements>;
   /** Hears of entries (once durable) and of progress. Returns how to stop. */
@@ -170,6 +184,10 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const kernelOf = () => made.kernel as Kernel;
   const redactor = options.redactor ?? createDoorRedactor(undefined, { now: () => seams.clock.now() });
   const rawArguments = new RawArguments();
+  const { installation = unnamedInstallation } = journal.format;
+  const programs = new ProgramRegistry({ installation, digest: seams.digest });
+  // Before anything goes on: what waits for a program meets it.
+  for (const registration of options.programs ?? []) await programs.register(registration);
   const services: HostServices = {
     conversations,
     rawArguments,
@@ -177,6 +195,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     catalogOf,
     seams,
     redactor,
+    programs,
     tellConnection: (connection, message) => tellConnection(kernelOf(), connection, message),
   };
   const performers: Performers = {
@@ -205,13 +224,17 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   kernel.supervisor = supervisorAddress;
   const recovery = await recover(kernel);
   if (!kernel.records.has(supervisorAddress)) await createSupervisor(kernel, supervisorAddress);
-  return runtimeOf({ kernel, journal, questions, conversations, recovery }, { ...options, redactor });
+  const parts = { kernel, journal, questions, conversations, recovery, programs };
+  return runtimeOf(parts, { ...options, redactor });
 }
 
-type RuntimeParts = Pick<Runtime, "kernel" | "journal" | "questions" | "conversations" | "recovery">;
+type RuntimeParts =
+  & Pick<Runtime, "kernel" | "journal" | "questions" | "conversations" | "recovery">
+  & Pick<HostServices, "programs">;
 
 function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly redactor: Redactor }): Runtime {
-  const { kernel, journal } = parts;
+  const { programs, ...shown } = parts;
+  const { kernel, journal } = shown;
   const send: Runtime["send"] = (session, message, key) => {
     const parsed = rootMessages.session.safeParse(message);
     if (!parsed.success) {
@@ -240,12 +263,13 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
     return { accepted, report };
   };
   return {
-    ...parts,
+    ...shown,
     send,
     createSession: (draft) => createSession(kernel, draft),
     declareServers: (session, servers) => declareServers(kernel, session, servers),
     refreshServers: (session) => refreshServers(kernel, session),
     prompt: (session, text, key) => give(session, { type: "session.prompt", text }, key),
+    registerProgram: (registration) => programs.register(registration),
     call: (session, call, key) => give(session, { type: "session.call", call }, key),
     watch: (listener) => {
       kernel.watchers.add(listener);

@@ -8,7 +8,7 @@ import { readResult } from "../mcp/result.ts";
 import type { Clock } from "../seams.ts";
 import { errorEnvelope } from "../tools/tool.ts";
 import { givenUp } from "./deadline.ts";
-import type { Adapter, Attempt, Routed } from "./tool_call.ts";
+import type { Adapter, Attempt, Routed } from "./adapter.ts";
 
 /** What a call needs of the connections. */
 export interface McpCallOptions {

@@ -9,17 +9,12 @@ import { type EffectClass, ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { ErrorProvenance } from "../../schemas/tool_error.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
-import type {
-  BuiltinTool,
-  PermissionContext,
-  ToolBlobs,
-  ToolHandler,
-  ToolUseContext,
-} from "../tools/tool.ts";
+import type { BuiltinTool, PermissionContext, ToolBlobs, ToolHandler } from "../tools/tool.ts";
 import type { Workspace } from "../tools/workspace.ts";
 import { cleanFailure } from "./clean.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
+import type { Adapter, Attempt, Routed } from "./adapter.ts";
 import { givenArguments } from "./given_arguments.ts";
 import type { RawArguments } from "./raw_arguments.ts";
 import { StateChanges } from "./session_state.ts";
@@ -49,6 +44,8 @@ export interface ToolCallOptions {
   readonly seams: Seams;
   /** Reaches the tools of MCP servers; without it they are refused. */
   readonly mcp?: Adapter;
+  /** Reaches the tools of connected programs; without it they are refused. */
+  readonly program?: Adapter;
 }
 
 /** One attempt at a call, whatever the source of its tool. */
@@ -56,31 +53,6 @@ export type ToolCall = Performance<"tool.call"> | Performance<"mcp.call">;
 
 /** Performs calls of every source: serves both ports. */
 export type CallPerformer = (call: ToolCall) => Promise<PerformerResult>;
-
-/** What an adapter is given: an entry that belongs to its catalog, and arguments that nobody can change. */
-export interface Routed {
-  /** The session that calls. */
-  readonly root: RootAddress;
-  readonly entry: CatalogEntry;
-  readonly arguments: JsonObject;
-  readonly use: ToolUseContext;
-  /**
-   * To be called right before anything may be applied: what ends before that certainly did nothing. What it returns
-   * takes it back, once it is certain that nothing was.
-   */
-  readonly begin: () => () => void;
-  /** Takes what comes after the attempt was given up, or once more: evidence, and nothing else (K12). */
-  readonly late: (attempt: Attempt) => void;
-}
-
-/** How an attempt came back. `lost` means that it may have been applied (R3). */
-export type Attempt =
-  | { readonly kind: "returned"; readonly envelope: unknown }
-  | { readonly kind: "not_started"; readonly failure: Failure }
-  | { readonly kind: "lost"; readonly failure: Failure };
-
-/** Reaches the tools of one kind. */
-export type Adapter = (routed: Routed) => Promise<Attempt>;
 
 /**
  * Performs one call. Takes the entry from the sealed catalog that the request names, and from nowhere else (DM-6, DM-8,
@@ -130,7 +102,9 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
         hasBegun = true;
         return () => void (hasBegun = false);
       };
-      return work = adapters[entry.adapter]({ root: call.root, entry, arguments: input, use, begin, late });
+      const { origin, key: intent = call.id } = call.request.args;
+      const routed = { root: call.root, entry, arguments: input, use, intent, origin, begin, late };
+      return work = adapters[entry.adapter](routed);
     });
     const changed = changes.end();
     if (ended.type === "threw") reportFault(options.seams, entry, ended.error);
@@ -206,7 +180,7 @@ export function createToolVerify(): Performer<"tool.verify"> {
 }
 
 /** One adapter for every key: leave one out and this does not compile. */
-function adaptersOf({ tools, mcp }: ToolCallOptions): { readonly [K in AdapterKey]: Adapter } {
+function adaptersOf({ tools, mcp, program }: ToolCallOptions): { readonly [K in AdapterKey]: Adapter } {
   return {
     builtin: async ({ entry, arguments: input, use, begin }) => {
       const tool = tools.get(entry.definition.name);
@@ -219,7 +193,7 @@ function adaptersOf({ tools, mcp }: ToolCallOptions): { readonly [K in AdapterKe
       return { kind: "returned", envelope: await tool.handler(input, use) };
     },
     authored: absent,
-    program: absent,
+    program: program ?? absent,
     mcp: mcp ?? absent,
   };
 }

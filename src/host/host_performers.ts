@@ -8,6 +8,7 @@ import type { Conversations } from "../effects/conversation.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
 import { createMcpCall } from "../effects/mcp_call.ts";
 import { createMcpConnection } from "../effects/mcp_connection.ts";
+import { createProgramCall } from "../effects/program_call.ts";
 import { type CallPerformer, createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
 import type { Connections } from "../mcp/connections.ts";
 import { loadScript, ScriptFileError } from "../model/load_script.ts";
@@ -74,6 +75,7 @@ export function createHostPerformers(services: HostServices, connections: Connec
       },
       clock: seams.clock,
     }),
+    program: createProgramCall({ programOf: (name) => services.programs.find(name), seams }),
   });
   return {
     ...createMcpConnection({ connections, seams, redactor, putBlob: (blob) => journal.writer.putBlob(blob) }),

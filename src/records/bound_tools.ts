@@ -37,7 +37,8 @@ export function boundTools(freeze: Freeze): Promise<readonly BoundTool[]> {
   return Promise.all(freeze.catalog.entries.map((entry) => boundTool(freeze, entry)));
 }
 
-async function boundTool(freeze: Freeze, entry: CatalogEntry): Promise<BoundTool> {
+/** The records of one tool. */
+export async function boundTool(freeze: Omit<Freeze, "catalog">, entry: CatalogEntry): Promise<BoundTool> {
   const { installation, digest, execution, hash } = freeze;
   const { canonicalName: toolName, coreRevision: agentVersion, governance = "replaceable" } = entry;
   const { riskLevel, approvalPolicy, capability, parallelSafe } = entry.definition;
@@ -105,7 +106,7 @@ interface Offered {
 }
 
 async function implementationOf(
-  { installation: ins, digest }: Freeze,
+  { installation: ins, digest }: Omit<Freeze, "catalog">,
   { entry, one, definition }: Offered,
 ): Promise<{ readonly source: SourceRecord; readonly implementation: ImplementationRecord }> {
   const installation = ins as SourceRecord["installation"];

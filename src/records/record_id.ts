@@ -3,6 +3,9 @@ import type { Seams } from "../seams.ts";
 
 const letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
+/** Id of the installation of stores that were made before they had one. */
+export const unnamedInstallation = `ins_${"0".repeat(26)}`;
+
 /** Makes the id of a record from what makes it unique: 130 bits of a hash. */
 export async function recordId(
   digest: Seams["digest"],
@@ -15,4 +18,9 @@ export async function recordId(
   const text = Array.from({ length: 26 }, (_, at) => letters[parseInt(bits.slice(at * 5, at * 5 + 5), 2)])
     .join("");
   return `${prefix}_${text}`;
+}
+
+/** Id of an invocation: the same for all its attempts, which are known by the first intent of its effect. */
+export function invocationId(digest: Seams["digest"], session: string, first: string): Promise<string> {
+  return recordId(digest, "inv", [session, first]);
 }

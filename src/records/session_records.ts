@@ -15,7 +15,7 @@ import type { Seams } from "../seams.ts";
 import { boundTools, type Freeze } from "./bound_tools.ts";
 import { InvocationFold } from "./invocation_fold.ts";
 import type { InvocationRow } from "./invocation_row.ts";
-import { recordId } from "./record_id.ts";
+import { invocationId, unnamedInstallation } from "./record_id.ts";
 
 /** Where records are read from. */
 export interface RecordsRequest {
@@ -24,9 +24,6 @@ export interface RecordsRequest {
   readonly readBlob: (digest: string) => Promise<Uint8Array>;
   readonly digest: Seams["digest"];
 }
-
-/** Id of the installation of sessions that were begun before stores had one. */
-const unnamed = `ins_${"0".repeat(26)}`;
 
 /** What everybody is told of an outcome (design.md section 5). */
 const statuses: { readonly [O in InvocationOutcome]: InvocationStatus } = {
@@ -46,11 +43,13 @@ export async function readRecords(request: RecordsRequest): Promise<ToolRecords>
   const { session, pages, digest } = request;
   const fold = new InvocationFold();
   const freezes = new Map<string, string>();
-  let installation = unnamed;
+  let installation = unnamedInstallation;
   for await (const page of pages) {
     for (const entry of page) {
       fold.take(entry);
-      if (entry.kind === "created") installation = peekText(entry.body, "input", "installation") || unnamed;
+      if (entry.kind === "created") {
+        installation = peekText(entry.body, "input", "installation") || unnamedInstallation;
+      }
       if (entry.kind === "note" && entry.type === "tools.bound") {
         freezes.set(`${session}/${peekText(entry.body, "execution")}`, peekText(entry.body, "catalog"));
       }
@@ -97,7 +96,7 @@ class Found {
     const isRunning = row.outcome === "running" || row.outcome === "waiting";
     const outcome = row.outcome === "running" || row.outcome === "waiting" ? null : row.outcome;
     this.#invocations.push({
-      id: await recordId(digest, "inv", [binding.id, row.number]),
+      id: await invocationId(digest, session, row.intents[0] ?? `turn/${row.turn}/${row.ordinal}`),
       installation: binding.installation,
       binding: binding.id,
       definition: binding.definition,

@@ -1,7 +1,16 @@
 /** One tool called from the command line, without a model: the same gates and the same records as a model's call. */
 import assert from "node:assert/strict";
 import { CheckFailedError, reportError } from "../../src/cli/exit.ts";
-import { bodiesOf, entriesOf, type Line, sessionIn } from "./mcp_stage.ts";
+import {
+  bodiesOf,
+  entriesOf,
+  type Line,
+  onMcpStage,
+  planned,
+  sessionIn,
+  trustAgent,
+  writeMcpAgent,
+} from "./mcp_stage.ts";
 import { assertRefused, linesOf, onStage, type Stage } from "./troupe.ts";
 
 /** An agent with two profiles: only `reader` may read. Its model has nothing to say. */
@@ -108,6 +117,32 @@ Deno.test("call is asked about and refused as a model's call is", async () => {
       "arguments_invalid",
     );
     assertRefused(await stage.run(...list, "--key", "x"), 2, "option_invalid", "--session");
+  });
+});
+
+Deno.test("call of a server's tool has the same records as any other, and no second world (CM-130)", async () => {
+  await onMcpStage(async (stage) => {
+    await writeMcpAgent(stage, { servers: { docs: planned(stage, { name: "docs" }) }, answers: [] });
+    await stage.output(...trustAgent);
+    const called = await stage.run("call", "agent", "mcp.docs.search", "{}", "--workspace", "ws");
+    assert.equal(called.code, 0, called.err);
+    const { sources, definitions, implementations, bindings, invocations, problems } = await recordsOf(
+      stage,
+      sessionIn(called),
+    );
+    assert.deepEqual(problems, []);
+    const [invocation] = invocations as Line[];
+    const find = (records: unknown, id: unknown) => (records as Line[]).find((one) => one["id"] === id);
+    const binding = find(bindings, invocation?.["binding"]);
+    const definition = find(definitions, binding?.["definition"]);
+    const implementation = find(implementations, binding?.["implementation"]);
+    const source = find(sources, implementation?.["source"]);
+    assert.deepEqual([definition?.["toolName"], definition?.["governance"]], [
+      "mcp.docs.search",
+      "replaceable",
+    ]);
+    assert.deepEqual([source?.["kind"], source?.["reference"]], ["mcp", implementation?.["reference"]]);
+    assert.deepEqual([invocation?.["status"], invocation?.["attempt"]], ["succeeded", 1]);
   });
 });
 

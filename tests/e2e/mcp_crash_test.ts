@@ -42,7 +42,7 @@ async function assertReplays(stage: Stage): Promise<void> {
 }
 
 // I1, I3
-Deno.test("server that dies in a harmful call leaves an unknown outcome, and the turn is canceled if nobody can say more", async () => {
+Deno.test("server that dies in a harmful call leaves an unknown outcome, and the turn is canceled if nobody can say more (CM-134)", async () => {
   await onMcpStage(async (stage) => {
     await writePayment(stage, 9);
     // Trusted, so that it is started whatever is answered.

@@ -9,6 +9,7 @@ import { Script } from "../../schemas/script.ts";
 import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import type { Conversations } from "../../src/effects/conversation.ts";
+import { createProgramCall } from "../../src/effects/program_call.ts";
 import { type CallPerformer, createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
 import { loadShelved } from "../../src/effects/shelved.ts";
 import { replay, type ReplayReport } from "../../src/kernel/replay.ts";
@@ -138,7 +139,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     ...(options.code === undefined ? {} : { code: options.code }),
     ...(options.hasAnswerer === undefined ? {} : { hasAnswerer: options.hasAnswerer }),
     ...(options.redactor === undefined ? {} : { redactor: options.redactor }),
-    performers: ({ conversations, catalogOf, rawArguments, redactor, seams }) => ({
+    performers: ({ conversations, catalogOf, rawArguments, redactor, seams, programs }) => ({
       "model.generate": createModelGenerate({
         redactor,
         rawArguments,
@@ -162,6 +163,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
           appState: (root) => conversations.stateOf(root),
           blobs: createBlobs(),
           seams,
+          program: createProgramCall({ programOf: (name) => programs.find(name), seams }),
         }),
       ),
       "tool.verify": createToolVerify(),

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { createDoorRedactor } from "../../src/effects/clean.ts";
 import { RawArguments } from "../../src/effects/raw_arguments.ts";
-import { createToolCall, type Routed } from "../../src/effects/tool_call.ts";
+import type { Routed } from "../../src/effects/adapter.ts";
+import { createToolCall } from "../../src/effects/tool_call.ts";
 import { readFile } from "../../src/tools/read_file.ts";
 import { textEnvelope } from "../../src/tools/tool.ts";
 import { catalogWith, createBlobs, entryFor } from "../support/tools.ts";

@@ -40,7 +40,7 @@ function stagesOf(...names: readonly string[]): string {
   }).join(" ");
 }
 
-Deno.test("turn plans calls together whose entries say that they may run at once", () => {
+Deno.test("turn plans calls together whose entries say that they may run at once (CM-87)", () => {
   assert.equal(stagesOf("look", "look", "act", "look"), "look+look act! look");
 });
 

@@ -103,7 +103,7 @@ Deno.test("turn in which calls are refused again and again tells its model that 
 });
 
 // Proves CM-88, CM-89, DM-18: adjacent parallel-safe calls run together, every other alone, and a stage waits for all.
-Deno.test("turn runs its calls in stages and waits for all of one before the next", () => {
+Deno.test("turn runs its calls in stages and waits for all of one before the next (CM-133)", () => {
   const run = turnOf("SSuuS");
   const stages: string[][] = [];
   while (run.state() === "staging" && stages.length < 9) {

@@ -1,0 +1,35 @@
+/** How the tools of one kind are reached: what an adapter is given, and how an attempt comes back. */
+import type { CatalogEntry } from "../../schemas/catalog.ts";
+import type { Failure } from "../../schemas/failure.ts";
+import type { IntentId, RootAddress } from "../../schemas/ids.ts";
+import type { RequestOrigin } from "../../schemas/invocation.ts";
+import type { JsonObject } from "../../schemas/json.ts";
+import type { ToolUseContext } from "../tools/tool.ts";
+
+/** What an adapter is given: an entry that belongs to its catalog, and arguments that nobody can change. */
+export interface Routed {
+  /** The session that calls. */
+  readonly root: RootAddress;
+  readonly entry: CatalogEntry;
+  readonly arguments: JsonObject;
+  readonly use: ToolUseContext;
+  /** The first intent of the call: what all its attempts are known by. */
+  readonly intent: IntentId;
+  readonly origin: RequestOrigin;
+  /**
+   * To be called right before anything may be applied: what ends before that certainly did nothing. What it returns
+   * takes it back, once it is certain that nothing was.
+   */
+  readonly begin: () => () => void;
+  /** Takes what comes after the attempt was given up, or once more: evidence, and nothing else (K12). */
+  readonly late: (attempt: Attempt) => void;
+}
+
+/** How an attempt came back. `lost` means that it may have been applied (R3). */
+export type Attempt =
+  | { readonly kind: "returned"; readonly envelope: unknown }
+  | { readonly kind: "not_started"; readonly failure: Failure }
+  | { readonly kind: "lost"; readonly failure: Failure };
+
+/** Reaches the tools of one kind. */
+export type Adapter = (routed: Routed) => Promise<Attempt>;

@@ -1,0 +1,89 @@
+/** Calls of tools of connected programs: the envelope that they get, and what is made of their answer (CM-122, CM-123). */
+import { toolKindOf } from "../../actors/governance.ts";
+import { failure } from "../../schemas/failure.ts";
+import { ProgramRequest, ProgramResult } from "../../schemas/program.ts";
+import type { ToolContent, ToolResultEnvelope } from "../../schemas/tool.ts";
+import type { z } from "zod";
+import type { ConnectedProgram } from "../programs/program_registry.ts";
+import { invocationId } from "../records/record_id.ts";
+import type { Seams } from "../seams.ts";
+import type { Adapter, Attempt, Routed } from "./adapter.ts";
+
+/** What a call needs of the programs. */
+export interface ProgramCallOptions {
+  /** The program of a name, if it is connected. */
+  readonly programOf: (program: string) => ConnectedProgram | undefined;
+  readonly seams: Pick<Seams, "clock" | "digest">;
+}
+
+/** Makes the adapter of the tools of programs. */
+export function createProgramCall({ programOf, seams }: ProgramCallOptions): Adapter {
+  return async (routed) => {
+    const { entry, use, begin } = routed;
+    const { origin: program, fingerprint } = entry.provenance;
+    const connected = programOf(program);
+    const handler = connected?.handlers.get(entry.definition.name);
+    if (connected === undefined || handler === undefined) {
+      return notStarted(`Program "${program}" is not connected: start it, and call again`);
+    }
+    // The turn is bound to one release: another one is another implementation (CM-49).
+    if (connected.fingerprint !== fingerprint) {
+      return notStarted(
+        `Program "${program}" was replaced by another release since the turn began: call again in a new turn`,
+      );
+    }
+    const request = await requestOf(routed, seams);
+    begin();
+    const answer = ProgramResult.safeParse(await handler(request, use));
+    if (!answer.success || answer.data.invocation_id !== request.invocation_id) {
+      const message = `Program "${program}" did not answer with a result of this call`;
+      return { kind: "lost", failure: failure("program_result_invalid", message) };
+    }
+    return { kind: "returned", envelope: envelopeOf(answer.data) };
+  };
+}
+
+function notStarted(message: string): Attempt {
+  return { kind: "not_started", failure: failure("program_unavailable", `${message}. Nothing was called`) };
+}
+
+async function requestOf(
+  { root, entry, arguments: input, use, intent, origin }: Routed,
+  { clock, digest }: ProgramCallOptions["seams"],
+): Promise<ProgramRequest> {
+  const { mode, capabilities } = use.permission_context;
+  return ProgramRequest.parse({
+    invocation_id: await invocationId(digest, root, intent),
+    tool_name: entry.canonicalName,
+    tool_kind: entry.toolKind ?? toolKindOf(entry.sourceKind, entry.definition),
+    caller_context: { session: root, origin, mode, capabilities },
+    input,
+    idempotency_key: use.idempotencyKey,
+    timeout_ms: Math.max(0, Math.round(use.deadlineAtMs - clock.now())),
+    streaming_mode: "none",
+  });
+}
+
+function envelopeOf(
+  { status, output, artifacts, ...rest }: z.output<typeof ProgramResult>,
+): ToolResultEnvelope {
+  const told: ToolContent[] = output === null
+    ? []
+    : typeof output === "string"
+    ? [{ type: "text", text: output }]
+    : [{ type: "structured", value: output }];
+  const { error } = rest;
+  if (status === "succeeded" || error === undefined) {
+    return { ok: true, content: told, isError: false, attachments: artifacts };
+  }
+  const what = rest.approval_required ? `approval_required (${error.code})` : error.code;
+  const again = rest.retryable ? " The same call may succeed later." : "";
+  const refusal: ToolContent = {
+    type: "error",
+    failure: failure("tool_failed", `${what}: ${error.message}${again}`),
+  };
+  const details: ToolContent[] = Object.keys(error.diagnostics).length === 0
+    ? []
+    : [{ type: "structured", value: error.diagnostics }];
+  return { ok: false, content: [refusal, ...details, ...told], isError: true, attachments: artifacts };
+}

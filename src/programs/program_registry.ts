@@ -1,0 +1,168 @@
+/** The programs that are connected to a runtime in this process (CM-47, CM-109). */
+import { z } from "zod";
+import type { AgentDefinition } from "../../schemas/agent.ts";
+import type { CapabilityHandshake } from "../../schemas/capability.ts";
+import type { CatalogSource } from "../../schemas/catalog.ts";
+import type { HostPolicy } from "../../schemas/config.ts";
+import { limits } from "../../schemas/limits.ts";
+import {
+  ProgramIdentity,
+  ProgramManifest,
+  type ProgramRequest,
+  type ProgramResult,
+} from "../../schemas/program.ts";
+import type { ToolDefinition } from "../../schemas/tool.ts";
+import { deepFreeze } from "../canonical.ts";
+import type { Seams } from "../seams.ts";
+import type { ToolUseContext } from "../tools/tool.ts";
+import { makeHandshake } from "./handshake.ts";
+import { ProgramError } from "./program_error.ts";
+
+/** Carries out one call. Says no by its result; throws only on a fault. */
+export type ProgramHandler = (request: ProgramRequest, use: ToolUseContext) => Promise<ProgramResult>;
+
+/** A program to be registered, and the agent that it serves. */
+export interface ProgramRegistration {
+  /** What the host has made sure of. */
+  readonly identity: ProgramIdentity;
+  /** What the program says. */
+  readonly manifest: ProgramManifest;
+  /** By the name of the tool: one for each tool and each implementation, and no other. */
+  readonly handlers: { readonly [tool: string]: ProgramHandler };
+  readonly agent: AgentDefinition;
+  readonly coreRevision: string;
+  readonly policy: HostPolicy;
+  /** The runtime's own sources. */
+  readonly sources: readonly CatalogSource[];
+}
+
+/** A program that is connected. */
+export interface RegisteredProgram {
+  readonly handshake: CapabilityHandshake;
+  /** All sources for sessions of its agent: the runtime's, then the program's. */
+  readonly sources: readonly CatalogSource[];
+  /** Ends the connection: calls that come after it are not made. */
+  withdraw(): void;
+}
+
+/** What is called of a program. */
+export interface ConnectedProgram {
+  readonly fingerprint: string;
+  readonly handlers: ReadonlyMap<string, ProgramHandler>;
+}
+
+/** Options of {@linkcode ProgramRegistry}. */
+export interface ProgramRegistryOptions {
+  readonly installation: string;
+  readonly digest: Seams["digest"];
+}
+
+/** The connected programs by name. The newest registration of a name holds; an older release is called no more. */
+export class ProgramRegistry {
+  readonly #options: ProgramRegistryOptions;
+  readonly #programs = new Map<string, ConnectedProgram>();
+
+  constructor(options: ProgramRegistryOptions) {
+    this.#options = options;
+  }
+
+  /** The program of a name, if it is connected. */
+  find(program: string): ConnectedProgram | undefined {
+    return this.#programs.get(program);
+  }
+
+  /**
+   * Checks a program and connects it; the same again is a refresh (CM-39). Throws {@linkcode ProgramError}: then an
+   * earlier registration of the name still holds.
+   */
+  async register(registration: ProgramRegistration): Promise<RegisteredProgram> {
+    const identity = parsed(ProgramIdentity, registration.identity, "identity");
+    const manifest = parsed(ProgramManifest, registration.manifest, "manifest");
+    const { program, fingerprint } = identity;
+    if (manifest.fingerprint !== fingerprint) {
+      throw new ProgramError(
+        "program_fingerprint_mismatch",
+        `Program "${program}" says that it is ${short(manifest.fingerprint)}, but ${
+          short(fingerprint)
+        } was authenticated: authenticate the new release, or start the old one`,
+      );
+    }
+    const handlers = handlersOf(program, [...manifest.tools, ...manifest.implementations], registration);
+    const sources = [...registration.sources, ...sourcesOf(identity, manifest)];
+    const { agent, coreRevision, policy } = registration;
+    const { installation, digest } = this.#options;
+    const handshake = deepFreeze(
+      await makeHandshake({
+        program,
+        manifest,
+        agent,
+        coreRevision,
+        policy,
+        sources,
+        installation,
+        digest,
+      }),
+    );
+    if (this.#programs.size >= limits.programsMax && !this.#programs.has(program)) {
+      throw new ProgramError(
+        "program_invalid",
+        `Cannot connect "${program}": ${limits.programsMax} programs are connected`,
+      );
+    }
+    const connected = { fingerprint, handlers };
+    this.#programs.set(program, connected);
+    return {
+      handshake,
+      sources,
+      withdraw: () => {
+        if (this.#programs.get(program) === connected) this.#programs.delete(program);
+      },
+    };
+  }
+}
+
+function parsed<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
+  const found = schema.safeParse(value);
+  if (found.success) return found.data;
+  const problem = z.prettifyError(found.error).replace(/\s+/g, " ").slice(0, 400);
+  throw new ProgramError("program_invalid", `Cannot register the program: its ${what} is wrong: ${problem}`);
+}
+
+function handlersOf(
+  program: string,
+  tools: readonly ToolDefinition[],
+  { handlers }: ProgramRegistration,
+): ReadonlyMap<string, ProgramHandler> {
+  const names = new Set(tools.map(({ name }) => name));
+  const without = [...names].find((name) => !Object.hasOwn(handlers, name));
+  const over = Object.keys(handlers).find((name) => !names.has(name));
+  if (names.size < tools.length || without !== undefined || over !== undefined) {
+    const problem = without !== undefined
+      ? `has no handler for its tool "${without}"`
+      : over !== undefined
+      ? `has a handler "${over}" and no tool of that name`
+      : "offers two tools of one name";
+    throw new ProgramError("program_invalid", `Cannot register the program "${program}": it ${problem}`);
+  }
+  return new Map(Object.entries(handlers));
+}
+
+/** What a program offers, as sources: it has no say in what kind they are. */
+function sourcesOf(
+  { program, fingerprint, trust }: z.output<typeof ProgramIdentity>,
+  { tools, implementations }: z.output<typeof ProgramManifest>,
+): readonly CatalogSource[] {
+  const source: CatalogSource = {
+    kind: "program",
+    provenance: { source: "program", origin: program, trust, fingerprint },
+    adapter: "program",
+    remote: false,
+    tools,
+  };
+  const others: CatalogSource = { ...source, role: "implementations", tools: implementations };
+  return [...(tools.length > 0 ? [source] : []), ...(implementations.length > 0 ? [others] : [])];
+}
+
+function short(digest: string): string {
+  return digest.slice(0, "sha256:".length + 12);
+}
