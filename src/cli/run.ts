@@ -7,7 +7,8 @@ import { CheckFailedError, exitCodes, UsageError } from "./exit.ts";
 import { placeOptions, preparePlace, sayWhere } from "./place.ts";
 import { playTurn } from "./play_turn.ts";
 import { withSeat } from "./seat.ts";
-import { createJsonView, createTranscript } from "./transcript.ts";
+import { createJsonView } from "./json_view.ts";
+import { createTranscript } from "./transcript.ts";
 
 const options = {
   store: storeOption,

@@ -7,9 +7,7 @@ import type { TurnReport } from "../turn_report.ts";
 import { isCall } from "../journal/named_blobs.ts";
 import { visible } from "../tools/visible.ts";
 import { entryText } from "./entry_text.ts";
-import { entryIn } from "../records/entry_view.ts";
 import { operatorAsModel } from "../redact/mark_places.ts";
-import { jsonLine } from "./json_line.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
 import { cutTo, durationText } from "./table.ts";
 import { safeText, type Terminal } from "./terminal.ts";
@@ -32,19 +30,6 @@ const statusAfterMs = 1_000;
 const renewalAnswers = new Set(["catalog.issued", "catalog.refused"]);
 /** Stands among the running intents for the wait for servers. */
 const renewal = "renewal";
-
-/** Prints one JSON line for each durable entry, and nothing else. */
-export function createJsonView(terminal: Terminal): TurnView {
-  return {
-    hear: (event) => {
-      if (event.type !== "entries") return;
-      for (const entry of event.entries) terminal.out.line(jsonLine(entryIn("event", entry)));
-    },
-    note: (text) => terminal.err.line(text),
-    status: () => undefined,
-    end: () => {},
-  };
-}
 
 /** Shows a turn to a person. */
 export function createTranscript(terminal: Terminal): TurnView {

@@ -141,7 +141,6 @@ Deno.test("catalog refuses two tools of one name and names both sources", () => 
   const pairs: readonly (readonly [CatalogSource, CatalogSource])[] = [
     [builtIn(), sourceOf("agent", [toolOf("read_file")])],
     [sourceOf("agent", [toolOf("docs__search")]), remote()],
-    [sourceOf("agent", [toolOf("mcp.docs.search")]), remote()],
     [remote(), sourceOf("mcp", [toolOf("search")])],
   ];
   for (const pair of pairs.flatMap(([one, other]) => [[one, other], [other, one]])) {

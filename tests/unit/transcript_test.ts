@@ -4,7 +4,8 @@ import type { Json } from "../../schemas/json.ts";
 import type { HostEvent } from "../../src/host/host.ts";
 import { createStyle } from "../../src/cli/style.ts";
 import type { Output, Terminal } from "../../src/cli/terminal.ts";
-import { createJsonView, createTranscript } from "../../src/cli/transcript.ts";
+import { createJsonView } from "../../src/cli/json_view.ts";
+import { createTranscript } from "../../src/cli/transcript.ts";
 
 const root = "session/ses_00000000000000000000000001";
 const startMs = 1_800_000_000_000;
