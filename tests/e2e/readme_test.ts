@@ -62,10 +62,12 @@ const expected: readonly (readonly RegExp[])[] = [
   [
     /SESSION +AGENT/,
     /mcp\.files\.read_project_file +non_idempotent +1 +succeeded/,
+    /mcp\.files\.read_project_file +effect_intent +replaceable/,
     /intent +mcp\.call +mcp\.files\.search_project_text/,
     /^ {2}no divergence$/m,
     /connection\/files@.*no divergence/,
   ],
+  [/^agent\.yaml$/m, /^mcp\/$/m],
   [
     /Trusted: 1 server/,
     /✗ files__search_project_text {2}denied/,
