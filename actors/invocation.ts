@@ -19,6 +19,7 @@ import type { PermissionMode } from "../schemas/mode.ts";
 import { approvalInquiry, type Opening, uncertainInquiry } from "./inquiry.ts";
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
+import { decide } from "./decision.ts";
 import * as rules from "./invocation_rules.ts";
 
 /** What a turn gives to an invocation. `at`: when it was proposed, in milliseconds; `epoch`: in which runtime. */
@@ -116,7 +117,7 @@ export const invocationMachine = setup({
     }),
     validate: assign({ failure: ({ context }) => rules.validate(context.request) }),
     authorize: enqueueActions(({ context, enqueue }) => {
-      const { decided, notes } = rules.decide(context);
+      const { decided, notes } = decide(context);
       enqueue.assign(decided);
       for (const params of notes) enqueue({ type: "post", params });
     }),

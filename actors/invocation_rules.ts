@@ -11,12 +11,8 @@ import type { InvocationRetried } from "../schemas/retry.ts";
 import { redactedMark } from "../schemas/secret.ts";
 import type { EffectClass, Mechanism } from "../schemas/tool.ts";
 import type { InvocationContext, InvocationEnding, InvocationEvent } from "./invocation.ts";
-import { approvalNote, judgedNote, nameDenial, schemaDenial } from "./judgement.ts";
+import { judgedNote, nameDenial, schemaDenial } from "./judgement.ts";
 import { entryOf } from "./library.ts";
-import { type Authorization, authorize } from "./policy/authorize.ts";
-import { refusedBefore, refusedCheck } from "./policy/refusal.ts";
-import { ruleKey } from "./policy/rule_key.ts";
-import { showWhole } from "./preview.ts";
 import { attemptsMax, mayHelp, waitAfter } from "./retry.ts";
 
 /** The exact entry that a request carries, or undefined if the turn's catalog has no tool of that name (DM-13). */
@@ -78,47 +74,6 @@ function hasMark(value: Json): boolean {
 /** The record of a request that policy was not asked about: its name means nothing, or its arguments do not fit. */
 export function refusalNote({ request }: InvocationContext): Outgoing {
   return judgedNote(request, "deny", [entryOfRequest(request) === undefined ? nameDenial : schemaDenial]);
-}
-
-/** Policy's verdict on a valid request, and the record of its checks. What a person refused is refused, whatever else allows it. */
-export function decide(context: InvocationContext): {
-  readonly decided: Pick<InvocationContext, "verdict" | "reason" | "rule" | "failure">;
-  readonly notes: readonly Outgoing[];
-} {
-  const { request, capabilities, grants, mode, at, epoch } = context;
-  const entry = entryIn(context);
-  const rule = ruleKey(entry, request.arguments ?? {});
-  const judged = showable(context, authorize({ entry, capabilities, mode, grants, rule, at, epoch }));
-  const { verdict, reason, failure, checks } = judged;
-  if (verdict !== "deny" && context.wasRefused === true) {
-    const why = refusedBefore();
-    return {
-      decided: { verdict: "deny", reason: why.message, rule, failure: why },
-      notes: [judgedNote(request, "deny", [...checks, refusedCheck])],
-    };
-  }
-  const approval = approvalNote(request, judged);
-  return {
-    decided: { verdict, reason, rule, failure: failure ?? null },
-    notes: [judgedNote(request, verdict, checks), ...(approval === undefined ? [] : [approval])],
-  };
-}
-
-/** Nobody is asked about what nobody could be shown whole (B18). */
-function showable({ request }: InvocationContext, judged: Authorization): Authorization {
-  if (judged.verdict !== "ask" || showWhole(request.arguments ?? {}) !== undefined) return judged;
-  const why =
-    `The arguments of "${request.name}" take more than ${limits.approvalCharactersMax} characters, and a ` +
-    "person must be shown all that is approved: make smaller calls";
-  const check = { check: "shown", verdict: "deny", by: "approval", why } as const;
-  const denial = failure("approval_too_large", why);
-  return {
-    verdict: "deny",
-    rule: judged.rule,
-    reason: why,
-    failure: denial,
-    checks: [...judged.checks, check],
-  };
 }
 
 /** When the performer gives up on the attempt that is about to start. */

@@ -92,7 +92,7 @@ export function nextTurn(
     mode: context.mode,
     grants: context.grants,
     ...(profile === undefined ? {} : { profile }),
-    ...(call === undefined ? {} : { given: call }),
+    ...(call === undefined ? {} : { given: call, principal: prompt.command?.principal }),
     input: prompt.seq,
   };
   // Notices are for the model: they wait for a turn that asks one.

@@ -45,6 +45,8 @@ export interface TurnInput {
   readonly profile?: string | undefined;
   /** A call that a host makes: the turn is that call, and asks no model. */
   readonly given?: HostCall | undefined;
+  /** Who makes it: as the host named him. */
+  readonly principal?: string | undefined;
   /** Position of the entry that asked for the turn. */
   readonly input?: number | undefined;
 }

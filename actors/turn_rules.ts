@@ -2,7 +2,7 @@
 import type { CatalogEntry } from "../schemas/catalog.ts";
 import type { PortDone } from "../schemas/effect.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
-import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
+import type { CallScope, InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
 import type { KeptGrant } from "../schemas/grant.ts";
 import { canonicalJson, type Json, type JsonObject } from "../schemas/json.ts";
 import { limits } from "../schemas/limits.ts";
@@ -112,8 +112,14 @@ function requestOf(context: TurnContext, call: ModelCall, ordinal: string): Invo
     ...(call.argumentsText === undefined ? {} : { argumentsText: call.argumentsText }),
     ...(call.hadSecret === undefined ? {} : { hadSecret: call.hadSecret }),
     origin: context.given === undefined ? "model" : "host",
+    scope: scopeOf(context),
     ...(earlier === undefined ? {} : { bindingAttempt: earlier + 1 }),
   };
+}
+
+function scopeOf({ turn, catalog, given, principal }: TurnContext): CallScope {
+  if (given === undefined) return { turn: { number: turn, catalog: catalog.hash } };
+  return principal === undefined ? {} : { principal };
 }
 
 /** How often each tool was called in this turn, with the calls of the stage that starts (CM-58). */

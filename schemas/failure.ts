@@ -70,6 +70,7 @@ export const FailureCode = z.enum([
   "tool_name_invalid",
   "catalog_too_large",
   "tool_not_visible",
+  "scope_invalid",
   "profile_unknown",
   "implementation_reserved",
   "implementation_not_approved",

@@ -70,6 +70,7 @@ export const failureKinds = {
   approval_unavailable: "user_refusal",
   refused_before: "user_refusal",
   tool_not_visible: "policy_refusal",
+  scope_invalid: "policy_refusal",
   profile_unknown: "other",
   implementation_reserved: "policy_refusal",
   implementation_not_approved: "policy_refusal",

@@ -1,6 +1,6 @@
 /** One tool call: its outcomes, its public status, and what a tool call yields. */
 import { z } from "zod";
-import { IntentId } from "./ids.ts";
+import { Digest, IntentId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
 import { Failure } from "./failure.ts";
 import { EntryRef } from "./catalog.ts";
@@ -62,6 +62,15 @@ export const ToolReturn = z.strictObject({
 /** The settled result of a tool call. */
 export type ToolReturn = z.infer<typeof ToolReturn>;
 
+/** On whose behalf a call is made: a turn, or a principal that the host names; one of both, which policy checks (DM-25). */
+export const CallScope = z.strictObject({
+  /** The turn, and the catalog that it is bound to. */
+  turn: z.strictObject({ number: z.int().min(1), catalog: Digest }).optional(),
+  principal: z.string().min(1).max(200).optional(),
+});
+/** On whose behalf a call is made. */
+export type CallScope = z.infer<typeof CallScope>;
+
 /** What a turn asks an invocation to do: it carries the exact entry, by reference to its sealed catalog (DM-6). */
 export const InvocationRequest = z.strictObject({
   ordinal: z.string().max(128),
@@ -73,6 +82,8 @@ export const InvocationRequest = z.strictObject({
   /** Set if the arguments held a secret, which was taken out: see `ModelCall`. */
   hadSecret: z.literal(true).optional(),
   origin: RequestOrigin,
+  /** Absent in snapshots of earlier releases only. */
+  scope: CallScope.optional(),
   /** The how manieth call of its tool in its turn this is, from 1 (CM-15, CM-58). */
   bindingAttempt: z.int().min(1).optional(),
 });

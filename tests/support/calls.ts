@@ -111,6 +111,7 @@ export function callInput(sketch: CallSketch) {
     entry: { catalog: catalog.hash, name: "look" },
     arguments: {},
     origin: "model",
+    scope: { turn: { number: 1, catalog: catalog.hash } },
     ...request,
   };
   const given = grants.filter((rule) => rule !== "").map((rule) =>

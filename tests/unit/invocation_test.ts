@@ -247,3 +247,27 @@ Deno.test("invocation tells its parent once, when it has ended", () => {
   call.settle("tool.call", toolReturn("done"));
   assert.equal(call.result()?.outcome, "succeeded");
 });
+
+// Whoever makes a request: exactly one of both answers for it, and what was made for one turn stays in it.
+Deno.test("invocation is judged only for its own turn, or for the principal that the host named (DM-25)", () => {
+  const { catalog } = startCall().argsOf("tool.call").entry;
+  const turn = { number: 1, catalog };
+  const principal = "operator:local";
+  const other = { number: 2, catalog: `sha256:${"e".repeat(64)}` };
+  const wrong = [
+    { scope: {} },
+    { scope: undefined as never },
+    { scope: { turn, principal } },
+    { scope: { turn: other } },
+    { scope: { principal } },
+    { origin: "host" as const, scope: { turn } },
+    { origin: "authored" as const, scope: { principal } },
+  ];
+  for (const request of wrong) {
+    const call = startCall({ request });
+    assert.deepEqual(endingOf(call), ["denied", "denied", "scope_invalid"], JSON.stringify(request));
+    assert.deepEqual([call.kinds(), call.result()?.attempts], [[], 0]);
+  }
+  assert.equal(startCall({ request: { scope: { turn } } }).state(), "running");
+  assert.equal(startCall({ request: { origin: "host", scope: { principal } } }).state(), "running");
+});

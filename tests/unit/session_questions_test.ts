@@ -165,7 +165,9 @@ Deno.test("session notices a restart between two stages of a turn (DM-36)", () =
 // A host's call asks no model first: the call itself says in which runtime it is made.
 Deno.test("session remembers what was allowed of a host's call, in the same runtime only (DM-36)", () => {
   const run = openSession();
-  const ask = () => run.send({ type: "session.call", call: { tool: "ask", arguments: {} } } as never);
+  const command = { principal: "operator:local", key: "k" };
+  const ask = () =>
+    run.send({ type: "session.call", call: { tool: "ask", arguments: {} }, command } as never);
   ask();
   answer(run, "always_allow_for_session");
   run.settle("tool.call", toolReturn("done"));

@@ -227,7 +227,7 @@ Deno.test("turn notes what it is bound to before anything else, and once (CM-48,
 });
 
 Deno.test("turn of a host's call asks no model, passes every gate, and ends with the call (DM-12)", () => {
-  const run = startTurn({ given: { tool: "look", arguments: {} }, append: [] });
+  const run = startTurn({ given: { tool: "look", arguments: {} }, principal: "operator:local", append: [] });
   assert.deepEqual(run.kinds(), ["tool.call"]);
   assert.equal((run.argsOf("tool.call") as PortArgs<"tool.call">).origin, "host");
   run.settle("tool.call", toolReturn("done"));
@@ -237,7 +237,11 @@ Deno.test("turn of a host's call asks no model, passes every gate, and ends with
     "succeeded",
     "1.0",
   ]);
-  const refused = startTurn({ given: { tool: "refused", arguments: {} }, append: [] })
+  const refused = startTurn({
+    given: { tool: "refused", arguments: {} },
+    principal: "operator:local",
+    append: [],
+  })
     .output() as typeof output;
   assert.deepEqual([refused.call.outcome, refused.call.failure?.code], ["denied", "policy_denied"]);
   const unknown = startTurn({ given: { tool: "nope", arguments: {} }, append: [] }).output() as typeof output;
@@ -248,7 +252,12 @@ Deno.test("turn of a host's call knows a tool by its full name too (DM-12)", () 
   const names = { canonicalName: "mcp.docs.look", providerName: "docs__look" };
   const frozen = sealCatalog([toolOf("look")], names);
   for (const tool of ["mcp.docs.look", "docs__look"]) {
-    const run = startTurn({ catalog: frozen, given: { tool, arguments: {} }, append: [] });
+    const run = startTurn({
+      catalog: frozen,
+      given: { tool, arguments: {} },
+      principal: "operator:local",
+      append: [],
+    });
     assert.equal((run.argsOf("tool.call") as PortArgs<"tool.call">).entry.name, "mcp.docs.look");
   }
 });

@@ -1,0 +1,64 @@
+/** What is decided about one call, from its scope to what can be shown of it, and what the journal keeps of that. */
+import { failure } from "../schemas/failure.ts";
+import { limits } from "../schemas/limits.ts";
+import type { Outgoing } from "../schemas/message.ts";
+import type { InvocationContext } from "./invocation.ts";
+import { entryIn } from "./invocation_rules.ts";
+import { approvalNote, judgedNote } from "./judgement.ts";
+import { type Authorization, authorize } from "./policy/authorize.ts";
+import { refusedBefore, refusedCheck } from "./policy/refusal.ts";
+import { ruleKey } from "./policy/rule_key.ts";
+import { checkScope } from "./policy/scope.ts";
+import { showWhole } from "./preview.ts";
+
+/** Policy's verdict on a valid request, and the record of its checks. What a person refused is refused, whatever else allows it. */
+export function decide(context: InvocationContext): {
+  readonly decided: Pick<InvocationContext, "verdict" | "reason" | "rule" | "failure">;
+  readonly notes: readonly Outgoing[];
+} {
+  const { request, capabilities, grants, mode, at, epoch } = context;
+  const entry = entryIn(context);
+  const rule = ruleKey(entry, request.arguments ?? {});
+  const scope = checkScope(request);
+  if (scope.failure !== undefined) {
+    const { failure: why, check } = scope;
+    return {
+      decided: { verdict: "deny", reason: why.message, rule, failure: why },
+      notes: [judgedNote(request, "deny", [check])],
+    };
+  }
+  const judged = showable(context, authorize({ entry, capabilities, mode, grants, rule, at, epoch }));
+  const { verdict, reason, failure, checks } = judged;
+  if (verdict !== "deny" && context.wasRefused === true) {
+    const why = refusedBefore();
+    return {
+      decided: { verdict: "deny", reason: why.message, rule, failure: why },
+      notes: [judgedNote(request, "deny", [scope.check, ...checks, refusedCheck])],
+    };
+  }
+  const approval = approvalNote(request, judged);
+  return {
+    decided: { verdict, reason, rule, failure: failure ?? null },
+    notes: [
+      judgedNote(request, verdict, [scope.check, ...checks]),
+      ...(approval === undefined ? [] : [approval]),
+    ],
+  };
+}
+
+/** Nobody is asked about what nobody could be shown whole (B18). */
+function showable({ request }: InvocationContext, judged: Authorization): Authorization {
+  if (judged.verdict !== "ask" || showWhole(request.arguments ?? {}) !== undefined) return judged;
+  const why =
+    `The arguments of "${request.name}" take more than ${limits.approvalCharactersMax} characters, and a ` +
+    "person must be shown all that is approved: make smaller calls";
+  const check = { check: "shown", verdict: "deny", by: "approval", why } as const;
+  const denial = failure("approval_too_large", why);
+  return {
+    verdict: "deny",
+    rule: judged.rule,
+    reason: why,
+    failure: denial,
+    checks: [...judged.checks, check],
+  };
+}
