@@ -13,7 +13,9 @@ export interface ScopeFinding {
  * Judges the scope of a call. A model's call belongs to the turn whose catalog its entry is from; a host's call to the
  * principal that the host named. What was made for one turn is never carried out in another.
  */
-export function checkScope({ scope, origin, entry, name }: InvocationRequest): ScopeFinding {
+export function checkScope(
+  { scope, origin, entry, name }: Pick<InvocationRequest, "scope" | "origin" | "entry" | "name">,
+): ScopeFinding {
   const { turn, principal } = scope ?? {};
   if (turn !== undefined && principal !== undefined) {
     return denied(`The call of "${name}" claims a turn and a principal at once: make it for one of them`);

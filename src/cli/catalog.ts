@@ -12,6 +12,7 @@ import { locateStore, openOwnersDoor, openReading } from "./host.ts";
 import { jsonLine } from "./json_line.ts";
 import { isSessionName, readSessionCatalog, type SessionCatalog, wishesFor } from "./session_catalog.ts";
 import { findSession } from "./session_name.ts";
+import { placeOptions } from "./place.ts";
 import { printTable } from "./table.ts";
 import { safeText } from "./terminal.ts";
 
@@ -22,6 +23,7 @@ const options = {
     value: "TEXT",
     help: "with --explain: what a turn is asked; it decides what is told",
   },
+  profile: placeOptions.profile,
   refresh: { kind: "flag", help: "ask the open servers of a session for their tools again first" },
   store: storeOption,
   json: jsonOption,
@@ -64,6 +66,7 @@ async function run(call: Call<typeof options>): Promise<0> {
     policy: config.policy,
     sources: builtinSources,
     epoch: 1,
+    scope: { profile: given.profile },
   });
   if ("failure" in resolution) throw new UsageError(resolution.failure.code, resolution.failure.message);
   const { catalog, dropped } = resolution;

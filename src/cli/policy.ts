@@ -9,6 +9,7 @@ import { readCallArguments } from "./call_arguments.ts";
 import { type Cli, defineCommand, jsonOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
 import { jsonLine } from "./json_line.ts";
+import { placeOptions } from "./place.ts";
 import { printTable } from "./table.ts";
 import { safeText } from "./terminal.ts";
 
@@ -32,6 +33,7 @@ export const command = defineCommand({
       value: "FOLDER",
       help: "the workspace, for which servers are trusted; default: that of troupe run",
     },
+    profile: placeOptions.profile,
     json: jsonOption,
   },
   examples: [
@@ -64,6 +66,7 @@ export const command = defineCommand({
       policy,
       declarations,
       mode,
+      profile: options.profile,
       tool,
       digest,
       arguments: callArguments,

@@ -5,6 +5,7 @@ import { nameDenial } from "../../actors/judgement.ts";
 import { entryNamed, entryOf, internCatalog } from "../../actors/library.ts";
 import { authorize, type Check, type CheckName, type Verdict } from "../../actors/policy/authorize.ts";
 import { ruleKey } from "../../actors/policy/rule_key.ts";
+import { checkScope } from "../../actors/policy/scope.ts";
 import { resolveCatalog } from "../../actors/resolve.ts";
 import type { CatalogEntry, CatalogSource, EntryRef } from "../../schemas/catalog.ts";
 import type { HostPolicy } from "../../schemas/config.ts";
@@ -13,6 +14,8 @@ import { connectionAddress } from "../../schemas/ids.ts";
 import type { Json, JsonObject } from "../../schemas/json.ts";
 import type { McpDeclaration } from "../../schemas/manifest.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
+import { localOperator, principalText } from "../../schemas/principal.ts";
+import type { ProfileKey } from "../../schemas/profile.ts";
 import { canonicalBytes, throughJson } from "../canonical.ts";
 import { readTools } from "../mcp/tool_list.ts";
 import type { Seams } from "../seams.ts";
@@ -26,6 +29,8 @@ export interface ExplainRequest {
   /** The servers of the agent, as this host declares them. */
   readonly declarations: readonly McpDeclaration[];
   readonly mode: PermissionMode;
+  /** Profile of the session; without it that for people. */
+  readonly profile?: ProfileKey | undefined;
   /** Full name, or the name that a model calls. */
   readonly tool: string;
   readonly arguments?: JsonObject | undefined;
@@ -72,6 +77,7 @@ export async function explainCall(
     policy,
     sources: standIn === undefined ? builtinSources : [...builtinSources, standIn],
     epoch: 1,
+    scope: { profile: request.profile },
   });
   if ("failure" in resolution) return resolution;
   const catalog = throughJson(resolution.catalog);
@@ -177,8 +183,13 @@ function judge(request: ExplainRequest, entry: CatalogEntry, { ref, isStandIn }:
   if (schema.verdict === "deny") return [schema];
   const { capabilities } = agent.definition;
   const rule = ruleKey(entry, given ?? {});
+  const scope = checkScope({
+    scope: { principal: principalText(localOperator) },
+    origin: "host",
+    name: ref.name,
+  });
   const asked = { entry, capabilities, mode, grants: [], rule, at: 0, epoch: 0 };
-  return [schema, ...authorize(asked).checks];
+  return [schema, scope.check, ...authorize(asked).checks];
 }
 
 function schemaFinding(given: JsonObject | undefined, { ref, isStandIn }: JudgeOptions): Finding {

@@ -41,7 +41,7 @@ async function recordsOf(stage: Stage, session: string): Promise<Line> {
   return records;
 }
 
-Deno.test("call runs one tool through freeze, start and complete, and inspect shows how it was governed (CM-30, CM-56, CM-125)", async () => {
+Deno.test("call runs one tool through freeze, start and complete, and inspect shows how it was governed (CM-30, CM-56)", async () => {
   await onStage(async (stage) => {
     await writeAgent(stage);
     const called = await stage.run(...list);

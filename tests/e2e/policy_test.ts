@@ -160,6 +160,7 @@ Deno.test("policy explain tells for people and for programs what decides, and st
     const steps = (json?.["checks"] as readonly Line[]).map(({ check, verdict }) => `${check} ${verdict}`);
     assert.deepEqual(steps, [
       "schema allow",
+      "scope allow",
       "enabled allow",
       "capability allow",
       "mode allow",

@@ -18,6 +18,7 @@ interface Sketch {
   readonly declaration?: DeclarationSketch;
   readonly mode?: PermissionMode;
   readonly given?: JsonObject;
+  readonly profile?: string;
 }
 
 async function explain(tool: string, sketch: Sketch = {}): Promise<Explanation> {
@@ -33,6 +34,7 @@ async function explain(tool: string, sketch: Sketch = {}): Promise<Explanation> 
     policy: HostPolicy.parse(sketch.policy ?? {}),
     declarations: [declarationOf(sketch.declaration)],
     mode: sketch.mode ?? "default",
+    profile: sketch.profile,
     tool,
     arguments: sketch.given,
     digest: (bytes) => Promise.resolve(digestNow(bytes)),
@@ -49,6 +51,7 @@ Deno.test("explanation of a built-in tool tells each step, its verdict and its r
   const asked = await explain("read_file", { policy: { tools: { read_file: "prompt" } } });
   assert.deepEqual(wordsOf(asked), [
     "schema open",
+    "scope allow operator:local",
     "enabled allow",
     "capability allow fs.read",
     "mode allow",
@@ -58,6 +61,13 @@ Deno.test("explanation of a built-in tool tells each step, its verdict and its r
   assert.deepEqual([asked.tool, asked.verdict, asked.mode], ["read_file", "ask", "default"]);
   const fits = await explain("read_file", { given: { path: "a" } });
   assert.deepEqual([fits.checks[0]?.verdict, fits.verdict, fits.notes], ["allow", "allow", []]);
+});
+
+Deno.test("explanation is for the profile that is asked about", async () => {
+  const profiles = { main: { allowed_tool_names: [] }, reader: { allowed_tool_names: ["read_file"] } };
+  const hidden = await explain("read_file", { agent: { profiles } });
+  assert.match(wordsOf(hidden).at(-1) ?? "", /^enabled deny the profile "main"/);
+  assert.equal((await explain("read_file", { agent: { profiles }, profile: "reader" })).verdict, "allow");
 });
 
 Deno.test("explanation ends where the call would end", async () => {
@@ -91,6 +101,7 @@ Deno.test("explanation of a server's tool goes as far as its manifest does, and 
     assert.deepEqual(wordsOf(found), [
       "connect allow trust",
       "schema open",
+      "scope allow operator:local",
       "enabled allow",
       "capability allow mcp.call:docs",
       "mode allow",
