@@ -27,7 +27,10 @@ export function decide(context: InvocationContext): {
       notes: [judgedNote(request, "deny", [check])],
     };
   }
-  const judged = showable(context, authorize({ entry, capabilities, mode, grants, rule, at, epoch }));
+  const judged = showable(
+    context,
+    authorize({ entry, arguments: request.arguments ?? {}, capabilities, mode, grants, rule, at, epoch }),
+  );
   const { verdict, reason, failure, checks } = judged;
   if (verdict !== "deny" && context.wasRefused === true) {
     const why = refusedBefore();

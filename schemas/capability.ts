@@ -19,6 +19,11 @@ export const CatalogItem = z.strictObject({
   streaming_support: z.boolean(),
   idempotency_policy: EffectClass,
   execution_policy: z.strictObject({ parallel_safe: z.boolean() }),
+  /** Of MCP tools only: how the server is reached, by which URL, what it calls the tool, and its id. */
+  transport_kind: z.enum(["stdio", "streamable_http"]).optional(),
+  server_url: z.string().nullable().optional(),
+  mcp_tool_name: z.string().max(256).optional(),
+  server_slug: z.string().max(64).optional(),
 });
 /** One tool of a published catalog. */
 export type CatalogItem = z.infer<typeof CatalogItem>;

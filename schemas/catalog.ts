@@ -93,6 +93,12 @@ export const CatalogSource = z.strictObject({
   /** What calls are bound to, if not to the server's or the folder's name: the connection of an MCP server. */
   binding: z.string().max(256).optional(),
   remote: z.boolean(),
+  /** How an MCP server is reached; absent for other sources, and in what earlier releases wrote. */
+  transport: z.strictObject({
+    kind: z.enum(["stdio", "streamable_http"]),
+    url: z.string().max(4_000).optional(),
+  })
+    .optional(),
   /** `implementations`: its tools define nothing, each can be bound to a definition of the same name (CM-40, CM-45). */
   role: z.enum(["definitions", "implementations"]).optional(),
   /** True if the operator's manifest says that calls of an MCP server may run at once; its tools' own word never does. */

@@ -61,6 +61,7 @@ export const ProgramRequest = z.strictObject({
     session: RootAddress,
     origin: RequestOrigin,
     mode: PermissionMode,
+    /** Of the tool's own list those that the agent was granted. */
     capabilities: z.array(z.string()),
   }),
   input: JsonObject,

@@ -4,6 +4,7 @@ import { Digest } from "./ids.ts";
 import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
 import { Failure } from "./failure.ts";
+import { Capability } from "./principal.ts";
 
 /** What a repeat would do (notes on reliability, 3.2). Only built-in manifests and operator policy better the default. */
 export const EffectClass = z.enum(["idempotent", "conditional", "non_idempotent"]);
@@ -59,6 +60,11 @@ export const ToolDefinition = z.strictObject({
   effectClass: EffectClass,
   mechanism: Mechanism.optional(),
   capability: z.string().optional(),
+  /**
+   * What the tool checks by itself while it runs: of what the agent was granted, it is told these alone. They never stand
+   * for `capability`, which is the gate before the call (DM-28).
+   */
+  capabilities: z.array(Capability).max(32).optional(),
   approvalPolicy: ApprovalPolicy,
   parallelSafe: z.boolean(),
 });

@@ -2,7 +2,9 @@
 import type { ApprovalRule, CatalogEntry } from "../../schemas/catalog.ts";
 import { type Failure, failure, type FailureCode } from "../../schemas/failure.ts";
 import type { Grant, KeptGrant } from "../../schemas/grant.ts";
+import type { JsonObject } from "../../schemas/json.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
+import { checkArguments } from "./arguments_check.ts";
 import { callScope } from "./approval_scope.ts";
 import { matchCapability } from "./capability.ts";
 import { findGrant } from "./grant.ts";
@@ -10,6 +12,8 @@ import { findGrant } from "./grant.ts";
 /** A call, and what its session may do. */
 export interface AuthorizeRequest {
   readonly entry: CatalogEntry;
+  /** What the tool is called with; without it nothing in there is looked at. */
+  readonly arguments?: JsonObject;
   /** What the agent was granted. */
   readonly capabilities: readonly string[];
   readonly mode: PermissionMode;
@@ -178,8 +182,14 @@ function mayPassUnasked({ mayPassUnasked, definition }: CatalogEntry): boolean {
   return mayPassUnasked === true && !definition.sideEffects && definition.riskLevel === "low";
 }
 
-function checkApproval({ entry, mode }: AuthorizeRequest): Finding {
+function checkApproval({ entry, mode, arguments: given }: AuthorizeRequest): Finding {
   const { canonicalName: name, approvalBy } = entry;
+  const own = given === undefined ? undefined : checkArguments(entry, given);
+  // Only tightens: a denial stays one, and no mode answers what the arguments ask for (DM-21).
+  if (own !== undefined && entry.definition.approvalPolicy !== "deny") {
+    const verdict = own.policy === "deny" ? "deny" : "ask";
+    return { check: "approval", verdict, by: "its arguments", why: own.why };
+  }
   const place = approvalBy === undefined ? "its catalog" : places[approvalBy];
   switch (entry.definition.approvalPolicy) {
     case "deny":

@@ -1,5 +1,6 @@
 /** Calls of tools of connected programs: the envelope that they get, and what is made of their answer (CM-122, CM-123). */
 import { toolKindOf } from "../../actors/governance.ts";
+import { matchCapability } from "../../actors/policy/capability.ts";
 import { failure } from "../../schemas/failure.ts";
 import { ProgramRequest, ProgramResult } from "../../schemas/program.ts";
 import type { ToolContent, ToolResultEnvelope } from "../../schemas/tool.ts";
@@ -51,7 +52,10 @@ async function requestOf(
   { root, entry, arguments: input, use, intent, origin }: Routed,
   { clock, digest }: ProgramCallOptions["seams"],
 ): Promise<ProgramRequest> {
-  const { mode, capabilities } = use.permission_context;
+  const { mode, capabilities: granted } = use.permission_context;
+  // A program learns of no right that its tool does not ask for.
+  const capabilities = (entry.definition.capabilities ?? [])
+    .filter((wanted) => matchCapability(granted, wanted) !== undefined);
   return ProgramRequest.parse({
     invocation_id: await invocationId(digest, root, intent),
     tool_name: entry.canonicalName,

@@ -188,7 +188,7 @@ function judge(request: ExplainRequest, entry: CatalogEntry, { ref, isStandIn }:
     origin: "host",
     name: ref.name,
   });
-  const asked = { entry, capabilities, mode, grants: [], rule, at: 0, epoch: 0 };
+  const asked = { entry, arguments: given ?? {}, capabilities, mode, grants: [], rule, at: 0, epoch: 0 };
   return [schema, scope.check, ...authorize(asked).checks];
 }
 

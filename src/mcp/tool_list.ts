@@ -77,6 +77,9 @@ function sourceOf(
     server,
     binding: connection,
     remote: declaration.manifest.transport !== "stdio",
+    transport: declaration.manifest.transport === "stdio"
+      ? { kind: "stdio" }
+      : { kind: "streamable_http", url: declaration.manifest.url },
     tools,
   };
 }

@@ -69,7 +69,7 @@ function inOrder(
 
 async function governedItem(
   entry: CatalogEntry,
-  { installation, digest }: HandshakeRequest,
+  { installation, digest, sources }: HandshakeRequest,
 ): Promise<GovernedItem> {
   const freeze = { installation, digest, execution: "", hash: "" };
   const { definition, binding } = await boundTool(freeze, entry);
@@ -84,6 +84,7 @@ async function governedItem(
     streaming_support: false,
     idempotency_policy: effectClass,
     execution_policy: { parallel_safe: parallelSafe },
+    ...serverFields(sources.find((source) => offers(source, entry)), entry.definition.name),
     tool_definition_id: definition.id,
     tool_implementation_id: binding?.implementation ?? "",
     governance_mode: definition.governance,
@@ -102,7 +103,26 @@ function offeredItems(source: CatalogSource): readonly CatalogItem[] {
     streaming_support: false,
     idempotency_policy: tool.effectClass,
     execution_policy: { parallel_safe: tool.parallelSafe },
+    ...serverFields(source, tool.name),
   }));
+}
+
+function offers(
+  source: CatalogSource,
+  { sourceKind, canonicalName: full, definition }: CatalogEntry,
+): boolean {
+  return source.kind === sourceKind && canonicalName(source, definition.name) === full;
+}
+
+/** What is told of a tool of an MCP server besides; nothing of any other (CM-46). */
+function serverFields(source: CatalogSource | undefined, tool: string): Partial<CatalogItem> {
+  if (source?.kind !== "mcp") return {};
+  const { server, transport } = source;
+  return {
+    ...(transport === undefined ? {} : { transport_kind: transport.kind, server_url: transport.url ?? null }),
+    mcp_tool_name: tool,
+    ...(server === undefined ? {} : { server_slug: server }),
+  };
 }
 
 function withoutGovernance(item: GovernedItem): CatalogItem {

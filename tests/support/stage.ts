@@ -105,6 +105,8 @@ export interface StageOptions {
   readonly policy?: unknown;
   readonly redactor?: Redactor;
   readonly runtime?: Partial<RuntimeOptions>;
+  /** What tools are told that the agent was granted. */
+  readonly granted?: readonly string[];
   /** Sources besides the one of the stage's tools. */
   readonly sources?: readonly CatalogSource[];
 }
@@ -158,7 +160,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
           tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
           catalogOf,
           workspaceOf: () => undefined as never,
-          permissionsOf: () => ({ mode: "default", capabilities: [] }),
+          permissionsOf: () => ({ mode: "default", capabilities: options.granted ?? [] }),
           messages: (root, intent) => conversations.transcript(root, intent),
           appState: (root) => conversations.stateOf(root),
           blobs: createBlobs(),

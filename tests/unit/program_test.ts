@@ -159,6 +159,48 @@ Deno.test("program's tools have their execution policy resolved before they are 
   ]);
 });
 
+Deno.test("program is told of each tool where it comes from and what a repeat does; of a server's tool how it is reached (CM-46)", async () => {
+  const stdio = { ...sourceFor("mcp", [toolOf("search")]), transport: { kind: "stdio" as const } };
+  const url = "https://wiki.example/mcp";
+  const remote = {
+    ...sourceFor("mcp", [toolOf("find")], { server: "wiki", remote: true }),
+    transport: { kind: "streamable_http" as const, url },
+  };
+  const stage = await openStage();
+  const registration = { ...registrationOf({}), sources: [...own, stdio, remote] };
+  const { handshake } = await settled(stage.world, stage.runtime.registerProgram(registration));
+  const [greet, search, find] = ["greet", "mcp.docs.search", "mcp.wiki.find"].map((name) =>
+    handshake.effective_tool_catalog.find(({ tool_name }) => tool_name === name)
+  );
+  assert.deepEqual(greet, {
+    tool_name: "greet",
+    tool_kind: "effect_intent",
+    implementation_source: "program",
+    implementation_ref: "program/acme/greet@1",
+    input_schema: toolOf("greet").inputSchema,
+    streaming_support: false,
+    idempotency_policy: "non_idempotent",
+    execution_policy: { parallel_safe: false },
+  });
+  const fieldsOf = (
+    item: typeof search,
+  ) => [item?.transport_kind, item?.server_url, item?.mcp_tool_name, item?.server_slug];
+  assert.deepEqual(fieldsOf(search), ["stdio", null, "search", "docs"]);
+  assert.deepEqual(fieldsOf(find), ["streamable_http", url, "find", "wiki"]);
+});
+
+// A program's tool has both: what opens the gate, and what it checks by itself.
+Deno.test("program's tool passes its gate by the one capability that it needs, and is told of no other than it lists (DM-28)", async () => {
+  const tools = [toolOf("greet", { capabilities: ["fs.read", "network.fetch"] })];
+  const granted = ["tool.call:greet", "fs.read", "session.read"];
+  const told = await called(say, { tools, granted, ...trusted });
+  assert.deepEqual(told.requests[0]?.caller_context.capabilities, ["fs.read"]);
+  const gated = await called(say, { tools, granted: ["fs.read", "network.fetch"], ...trusted });
+  const row = await rowOf(gated);
+  assert.deepEqual([row.outcome, row.attempts, gated.requests.length], ["denied", 0, 0]);
+  assert.match(row.why, /needs the capability "tool\.call:greet"/);
+});
+
 Deno.test("program's methods and tools are two families of names (CM-112, CM-135)", async () => {
   const { program: { handshake } } = await registered();
   assert.deepEqual(handshake.program_plane.protocol_methods, ["prepare_round", "read_file"]);
@@ -248,16 +290,14 @@ interface Told {
 /** A session of an agent whose model calls `greet` once, answered by a program as told. */
 async function called(
   handle: ProgramHandler,
-  more: Pick<Sketch, "policy" | "identity"> = {},
+  more: Pick<Sketch, "policy" | "identity" | "tools"> & { readonly granted?: readonly string[] } = {},
 ): Promise<Told> {
   const requests: ProgramRequest[] = [];
+  const { granted = ["tool.call:*"], ...sketch } = more;
   const calls = [{ tool: "greet", arguments: { text: "you" } }];
-  const stage = await openStage({
-    answers: [{ calls }, { text: "Done." }],
-    agent: { capabilities: ["tool.call:*"] },
-  });
+  const stage = await openStage({ answers: [{ calls }, { text: "Done." }], granted });
   const registration = registrationOf({
-    ...more,
+    ...sketch,
     handle: (request, use) => {
       requests.push(request);
       return handle(request, use);
@@ -270,7 +310,7 @@ async function called(
   const session = await settled(
     stage.world,
     stage.runtime.createSession({
-      agent: { ...agent, tools: [] },
+      agent: { ...agent, tools: [], capabilities: [...granted] },
       coreRevision: "core-1",
       home: "embedded:test",
       sources: program.sources,
