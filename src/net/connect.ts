@@ -49,7 +49,7 @@ export async function connect(request: ConnectRequest): Promise<Socket> {
     signal.throwIfAborted();
     if (error instanceof HttpError) throw error;
     const message = `Cannot connect to ${originText(target)}: ${errorCode(error)}`;
-    throw new HttpError("http_connect_failed", message, { cause: error, retryable: true, wasSent: false });
+    throw new HttpError("http_connect_failed", message, { cause: error, wasSent: false });
   }
   if (target.scheme === "http") return new Socket(dialed.connection, dialed.address);
   return new Socket(await secure(dialed.connection, request), dialed.address);
@@ -75,8 +75,7 @@ async function secure(connection: Deno.TcpConn, request: ConnectRequest): Promis
   } catch (error) {
     if (!signal.aborted || open === connection) closeQuietly(open);
     signal.throwIfAborted();
-    const message = `Cannot secure the connection to ${originText(target)}: ${wordsOfTls(error)}`;
-    throw new HttpError("http_tls_failed", message, { cause: error, retryable: true, wasSent: false });
+    throw unsecured(originText(target), error);
   } finally {
     signal.removeEventListener("abort", close);
   }
@@ -89,10 +88,12 @@ const troubles: readonly (readonly [sign: RegExp, what: string])[] = [
   [/invalid peer certificate/, "its certificate is not accepted"],
 ];
 
-/** What the trouble is, in our words: the message of TLS may hold what the server says of itself. */
-function wordsOfTls(error: unknown): string {
-  const found = troubles.find(([sign]) => sign.test(String(error)));
-  return found ? found[1] : `no TLS came about (${errorCode(error)})`;
+/** In our words: the message of TLS may hold what the server says of itself. A certificate does not mend itself. */
+function unsecured(origin: string, cause: unknown): HttpError {
+  const found = troubles.find(([sign]) => sign.test(String(cause)));
+  const what = found ? found[1] : `no TLS came about (${errorCode(cause)})`;
+  const code = found ? "http_tls_failed" : "http_connect_failed";
+  return new HttpError(code, `Cannot secure the connection to ${origin}: ${what}`, { cause, wasSent: false });
 }
 
 function closeQuietly(connection: Deno.Conn): void {

@@ -103,7 +103,7 @@ export class GuardedClient {
     if (this.#open.size >= limits.httpExchangesAtOnceMax) {
       const message =
         `Cannot send a request while ${limits.httpExchangesAtOnceMax} are under way; try again later`;
-      throw new HttpError("http_busy", message, { retryable: true, wasSent: false });
+      throw new HttpError("http_busy", message, { wasSent: false });
     }
     const all = { ...this.#bounds, ...bounds };
     const { clock, policy, resolve = resolveBySystem, onDecision } = this.#options;

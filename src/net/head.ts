@@ -54,7 +54,6 @@ export function lost(cause?: unknown): HttpError {
     "Lost the connection to a server before its answer was whole",
     {
       cause,
-      retryable: true,
     },
   );
 }

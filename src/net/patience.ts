@@ -100,7 +100,6 @@ export class Patience {
 function timedOut(what: string, ms: number, phase?: Phase): HttpError {
   const wasSent = phase !== "connect";
   return new HttpError("http_timed_out", `Gave up a request: ${what} within ${ms} ms`, {
-    retryable: true,
     wasSent,
   });
 }

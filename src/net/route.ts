@@ -76,8 +76,7 @@ export class Route {
     const wasSent = this.#from !== undefined;
     this.#note(refusal, headersStripped);
     const route = this.#decisions.length > 1 ? ` (${this.text})` : "";
-    const retryable = refusal.reason === "dns_failure";
-    return new HttpError(refusal.code, `${refusal.message}${route}`, { retryable, wasSent });
+    return new HttpError(refusal.code, `${refusal.message}${route}`, { wasSent });
   }
 
   #note(
