@@ -44,7 +44,6 @@ export function redirectRequest(
     (status === 301 || status === 302) && request.method === "POST";
   const method = becomesGet ? "GET" : request.method;
   const body = becomesGet ? undefined : request.body;
-  if (body && !isSameOrigin) throw refusedRedirect("it would send the request's body to another origin");
   if (body && !(body instanceof Uint8Array)) throw refusedRedirect("the request's body cannot be sent twice");
   if (!isSameOrigin && method !== "GET" && method !== "HEAD") {
     throw refusedRedirect(`it would send a ${method} to another origin`);

@@ -77,3 +77,12 @@ export async function failureOf(work: Promise<unknown>): Promise<HttpError> {
   assert.ok(error instanceof HttpError, `expected an HttpError, got ${error}`);
   return error;
 }
+
+/** What a promise comes to that waits for time alone: if it does not come in a few turns of the loop, it never does. */
+export async function now<T>(world: World, work: Promise<T>): Promise<T> {
+  let isOver = false;
+  work.then(() => isOver = true, () => isOver = true);
+  for (let turns = 0; turns < 100 && !isOver; turns++) await world.settle();
+  assert.ok(isOver, "it is waited for without end");
+  return await work;
+}

@@ -50,6 +50,32 @@ export function answerOf(body: string, headers = "", status = "200 OK"): string 
   return `HTTP/1.1 ${status}\r\ncontent-length: ${encoder.encode(body).length}\r\n${headers}\r\n${body}`;
 }
 
+/** A server that nobody may reach: it counts who comes, and sends everybody away at once. */
+export function startForbidden(): Pick<RawServer, "port" | "connections" | "close"> {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  let connections = 0;
+  const accepting = (async () => {
+    try {
+      for await (const connection of listener) {
+        connections++;
+        close(connection);
+      }
+    } catch {
+      // The listener was closed.
+    }
+  })();
+  return {
+    port: (listener.addr as Deno.NetAddr).port,
+    get connections() {
+      return connections;
+    },
+    close: async () => {
+      listener.close();
+      await accepting;
+    },
+  };
+}
+
 /** Starts a server; with a certificate it speaks TLS. */
 export function startRawServer(respond: Respond, certificate?: Certificate): RawServer {
   const at = { hostname: "127.0.0.1", port: 0 };

@@ -5,8 +5,15 @@ import { UrlDecision } from "../../schemas/url_decision.ts";
 import { GuardedClient } from "../../src/net/guarded_client.ts";
 import { UrlPolicy } from "../../src/net/url_policy.ts";
 import { createAuthority } from "../support/certificates.ts";
-import { failureOf, withGuarded } from "../support/guarded.ts";
-import { answerOf, type RawServer, type Respond, say, startRawServer } from "../support/raw_server.ts";
+import { failureOf, now, withGuarded } from "../support/guarded.ts";
+import {
+  answerOf,
+  type RawServer,
+  type Respond,
+  say,
+  startForbidden,
+  startRawServer,
+} from "../support/raw_server.ts";
 import { createWorld } from "../support/world.ts";
 
 const publicAddress = "93.184.216.34";
@@ -27,11 +34,6 @@ function redirecting(to: { readonly [path: string]: string }, status = 302): Res
     if (location === undefined) return say(connection, answerOf("here"));
     return say(connection, answerOf("", `location: ${location}\r\n`, `${status} Found`));
   };
-}
-
-/** A server that must not be reached. */
-function startForbidden(): RawServer {
-  return startRawServer((_, connection) => say(connection, answerOf("secret")));
 }
 
 Deno.test("guarded client connects to the checked address, with the name for TLS and Host (DM-76)", async () => {
@@ -157,7 +159,7 @@ Deno.test("guarded client does not wait for a resolver longer than its time (DM-
   });
   const failed = failureOf(client.fetch("https://docs.example/"));
   await world.advance(limits.dnsMs);
-  const error = await failed;
+  const error = await now(world, failed);
   assert.deepEqual([error.code, error.hops[0]?.reason, error.retryable], [
     "url_unresolved",
     "dns_failure",
@@ -210,7 +212,7 @@ Deno.test("guarded client gives up a connection that never comes about", async (
   });
   const failed = failureOf(client.fetch("https://docs.example/"));
   await world.advance(limits.httpConnectMs);
-  const error = await failed;
+  const error = await now(world, failed);
   assert.deepEqual([error.code, error.retryable, error.wasSent], ["http_timed_out", true, false]);
   client.close();
 });
@@ -273,6 +275,12 @@ Deno.test("guarded client follows redirects by hand, from the first step on for 
       const error = await failureOf(client.fetch(`https://docs.example${path}`));
       assert.deepEqual([error.code, error.hops[1]?.reason], ["url_blocked", "private_address"], path);
     }
+  });
+  // Listed for plain http as well, and nevertheless nobody leads us there from https.
+  const listed = ["other.example"];
+  await withGuarded({ names, routes, caCerts, allow: listed }, async ({ client }) => {
+    const error = await failureOf(client.fetch("https://docs.example/plain"));
+    assert.deepEqual([error.code, error.hops[1]?.reason], ["url_scheme", "unsupported_scheme"]);
   });
   assert.equal(forbidden.connections, 0);
   await Promise.all([server.close(), forbidden.close()]);
