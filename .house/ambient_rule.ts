@@ -3,7 +3,7 @@ import { globalName, isOnlyName, keyName, liesIn, type Node, projectPath } from 
 
 const runtimePlaces = ["schemas/", "actors/", "src/", "main.ts"];
 const seamPlaces = ["src/seams.ts", "src/system_seams.ts"];
-const outsidePlaces = ["src/effects/", "src/mcp/", "src/processes/", "src/door/"];
+const outsidePlaces = ["src/effects/", "src/mcp/", "src/processes/", "src/door/", "src/net/"];
 
 /** Names that bring in time, chance, identity or a log. A name ending in a dot stands for all its members. */
 const ambientNames = new Set([
@@ -30,6 +30,7 @@ const outsideNames = new Set([
   "Deno.listen",
   "Deno.listenDatagram",
   "Deno.listenTls",
+  "Deno.resolveDns",
   "Deno.serve",
   "Deno.startTls",
   "EventSource",
@@ -39,7 +40,7 @@ const outsideNames = new Set([
 ]);
 
 const ambientModules = /^(?:node:)?timers(?:\/promises)?$/;
-const outsideModules = /^node:(?:child_process|cluster|dgram|http|http2|https|net|tls)$/;
+const outsideModules = /^node:(?:child_process|cluster|dgram|dns|dns\/promises|http|http2|https|net|tls)$/;
 
 /** No ambient time, chance, identity or log outside the seams; no network or process outside the outside. */
 export const ambientRule: Deno.lint.Rule = {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { ApprovalPolicy, EffectClass, RiskLevel } from "./tool.ts";
 import { Capability } from "./principal.ts";
 import { ImplementationRef } from "./governance.ts";
+import { NetworkConfig } from "./network.ts";
 import { SecretSources } from "./secret.ts";
 
 /**
@@ -56,6 +57,8 @@ export const HostConfig = z.strictObject({
   /** `fast`: only what could hurt waits for the disk (K9). `strict`: everything waits. */
   durability: z.enum(["fast", "strict"]).default("fast"),
   policy: HostPolicy.prefault({}),
+  /** What may be reached over the network besides public https servers. */
+  network: NetworkConfig.prefault({}),
   /** Secrets by name, never by value: where each one is. They are taken out of everything that comes in. */
   secrets: SecretSources.default({}),
 });

@@ -7,6 +7,7 @@ import { type GovernedFigures, governedTable, partsTable } from "./governed_repo
 import { mcpCases } from "./mcp_case.ts";
 import { mcpCountsTable, mcpTable } from "./mcp_report.ts";
 import { type McpRunner, runMcpRounds } from "./mcp_rounds.ts";
+import { netText, runNetRounds } from "./net_rounds.ts";
 import { helpText, type Options, parseOptions } from "./options.ts";
 import { progress } from "./progress.ts";
 import { redactTable } from "./redact_report.ts";
@@ -202,6 +203,12 @@ async function measureCatalogs({ isQuick, rounds }: Options, figures: Figures): 
   say(catalogTable(found));
 }
 
+async function measureNet({ isQuick, rounds }: Options, figures: Figures): Promise<void> {
+  const found = await runNetRounds({ rounds: rounds ?? (isQuick ? 5 : 15), requests: isQuick ? 100 : 400 });
+  figures["net"] = found;
+  say(netText(found));
+}
+
 function say(text: string): void {
   progress("");
   console.log(`${text}\n`);
@@ -233,6 +240,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.only.includes("allocation")) await measureAllocations(options, figures);
   await measureAlone(options, figures);
   if (options.only.includes("redact")) measureRedaction(options, figures);
+  if (options.only.includes("net")) await measureNet(options, figures);
   if (options.only.includes("catalog")) await measureCatalogs(options, figures);
   figures["loadAfter"] = Deno.loadavg();
   say(`Load at the end: ${loadText()}. What is not measured: see --help.`);

@@ -11,6 +11,7 @@ export const sections = [
   "split",
   "redact",
   "catalog",
+  "net",
 ] as const;
 /** A part of the bench. */
 export type Section = (typeof sections)[number];
@@ -47,6 +48,7 @@ Examples:
   deno task bench --only governed
   deno task bench --only mcp
   deno task bench --only redact,catalog
+  deno task bench --only net
   deno task bench --json bench.json
 
 It does not measure: model latency and streaming, real tools, MCP by HTTP, sandboxes, many sessions at once, cold start,
