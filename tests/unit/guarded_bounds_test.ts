@@ -138,7 +138,7 @@ Deno.test("guarded client ends a head that is too large or has too many headers 
   assert.equal(await codeOf(givingAndClosing(inTrailer)), "response_too_large");
 });
 
-Deno.test("guarded client never takes half an answer for the whole (B109, F24)", async () => {
+Deno.test("guarded client never takes half an answer for the whole (B109)", async () => {
   const chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
   const cut = [
     "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf",

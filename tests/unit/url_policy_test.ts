@@ -346,7 +346,7 @@ Deno.test("a refusal shows no user, path, query or fragment (DM-77)", () => {
   }
 });
 
-Deno.test("troupe.yaml lists names, addresses and ranges, and nothing that only looks like them (DM-74, DM-80)", () => {
+Deno.test("troupe.yaml lists names, addresses and ranges, and nothing that only looks like them (DM-80)", () => {
   const good = [
     ...["docs.example", "*.corp.example", "localhost:8080", "10.0.0.0/8", "127.0.0.1:3000", "192.168.1.1"],
     ...["[::1]", "[::1]:3000", "[fd00::/8]", "[fd00::/8]:443", "wiki"],
