@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { FailureCode } from "./failure.ts";
 import { IntentId } from "./ids.ts";
+import { ResultMark } from "./invocation.ts";
 import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
 import { ToolSpec } from "./tool.ts";
@@ -61,6 +62,8 @@ export const ModelAnswer = z.strictObject({
   finishReason: FinishReason,
   /** What only this vendor says; kept, never acted upon (AR-20). */
   metadata: JsonObject,
+  /** What other views say at the marks of `text`; absent if it has none. */
+  marks: z.array(ResultMark).max(limits.resultMarksMax).optional(),
 });
 /** A whole model answer. */
 export type ModelAnswer = z.infer<typeof ModelAnswer>;

@@ -7,6 +7,7 @@ import type { TurnReport } from "../turn_report.ts";
 import { isCall } from "../journal/named_blobs.ts";
 import { visible } from "../tools/visible.ts";
 import { entryText } from "./entry_text.ts";
+import { answerFor } from "../records/entry_view.ts";
 import { operatorAsModel } from "../redact/mark_places.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
 import { cutTo, durationText } from "./table.ts";
@@ -248,7 +249,7 @@ class Transcript implements TurnView {
       );
       return;
     }
-    const text = peekText(body, "value", "text");
+    const text = answerFor("operator", body);
     if (text === "") return;
     // What was streamed is the same text, with names in its marks, unless the answer that counts is another attempt's.
     if (streamed !== undefined && operatorAsModel(streamed) === operatorAsModel(text)) {

@@ -9,6 +9,7 @@ import type { Json, JsonObject } from "../../schemas/json.ts";
 import type { SessionMessage } from "../../schemas/message.ts";
 import type { CollectedAnswer, CollectedCall } from "../model/collect.ts";
 import { KnownSecrets } from "../redact/known_secrets.ts";
+import { type MarkPlace, markPlaces } from "../redact/mark_places.ts";
 import type { View } from "../redact/marks.ts";
 import { createRedactor, type Redactor, type RedactorOptions } from "../redact/redactor.ts";
 
@@ -125,7 +126,12 @@ export function cleanAnswer(redactor: Redactor, answer: CollectedAnswer): CleanA
     if (clean !== call && "arguments" in clean && "arguments" in call) raw.set(index, call.arguments);
     return clean;
   });
-  return { answer: { ...answer, text: text.value, metadata: metadata.value as JsonObject, calls }, raw };
+  const told = text.findings.length === 0
+    ? []
+    : markPlaces(text.value, cleanText(redactor, answer.text, "debug"));
+  const marks = told.slice(0, limits.resultMarksMax);
+  const clean = { ...answer, text: text.value, metadata: metadata.value as JsonObject, calls };
+  return { answer: { ...clean, ...(marks.length === 0 ? {} : { marks }) }, raw };
 }
 
 /** One call without its secrets. */
@@ -133,7 +139,11 @@ type CleanCall = CollectedCall & { readonly hadSecret?: true };
 
 /** An answer without its secrets, and the arguments that held some, by the place of their call. */
 export interface CleanAnswer {
-  readonly answer: Omit<CollectedAnswer, "calls"> & { readonly calls: readonly CleanCall[] };
+  readonly answer: Omit<CollectedAnswer, "calls"> & {
+    readonly calls: readonly CleanCall[];
+    /** What other views say at the marks of the text. */
+    readonly marks?: readonly MarkPlace[];
+  };
   readonly raw: ReadonlyMap<number, JsonObject>;
 }
 

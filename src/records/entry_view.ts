@@ -10,19 +10,20 @@ import { peek, peekList, peekObject, peekText } from "../peek.ts";
 export type EntryView = Extract<View, "event" | "debug">;
 
 /**
- * An entry for a program. A tool's result whose secrets were taken out says in `event`, or in `debug`, which they were;
+ * An entry for a program. A tool's result, or a model's answer, whose secrets were taken out says in `event`, or in `debug`, which they were;
  * `model` stays what the model was given. Fingerprints are shown in the debug view alone.
  */
 export function entryIn(view: EntryView, entry: Entry): Entry {
   const { kind, type, body } = entry;
-  if (kind !== "outcome" || !isCall(type)) return entry;
+  const field = isCall(type) ? "model" : type === "model.generate" ? "text" : undefined;
+  if (kind !== "outcome" || field === undefined) return entry;
   const marks = marksOf(peekList(body, "value", "marks"));
   if (marks.length === 0) return entry;
   const value = peekObject(body, "value");
   const shown = marks.map(({ print, ...mark }) =>
     view === "debug" && print !== undefined ? { ...mark, print } : mark
   );
-  const text = viewOf(peekText(value, "model"), marks, view);
+  const text = viewOf(peekText(value, field), marks, view);
   return { ...entry, body: { ...Object(body), value: { ...value, marks: shown, [view]: text } } };
 }
 
@@ -33,6 +34,11 @@ export function secretsOf(body: unknown): readonly Omit<ResultMark, "at">[] {
     found.set(JSON.stringify(secret), secret);
   }
   return [...found.values()];
+}
+
+/** The text of a model's answer as the person at the terminal is shown it. */
+export function answerFor(view: View, body: unknown): string {
+  return viewOf(peekText(body, "value", "text"), marksOf(peekList(body, "value", "marks")), view);
 }
 
 function marksOf(list: readonly unknown[]): readonly ResultMark[] {

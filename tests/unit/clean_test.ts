@@ -12,6 +12,7 @@ import { settleEnvelope } from "../../src/effects/settle.ts";
 import { KnownSecrets } from "../../src/redact/known_secrets.ts";
 import { readFile } from "../../src/tools/read_file.ts";
 import { structuredEnvelope, textEnvelope } from "../../src/tools/tool.ts";
+import { answerFor } from "../../src/records/entry_view.ts";
 import { openStage, settled } from "../support/stage.ts";
 import { createBlobs } from "../support/tools.ts";
 
@@ -86,6 +87,9 @@ Deno.test("answer is cleaned: what the model itself wrote like a secret goes on 
   );
   const { answer, raw } = cleaned ?? assert.fail();
   assert.equal(answer.text, "the key is [redacted].");
+  // A person is told which, also if nothing of the answer was heard as it came.
+  const told = { value: { text: answer.text, marks: answer.marks as never } };
+  assert.equal(answerFor("operator", told), "the key is [redacted: DOCS_KEY].");
   assert.deepEqual(answer.calls, [
     { callId: "0", name: "look", arguments: { path: "README.md" } },
     { callId: "1", name: "look", argumentsText: '{"header":"[redacted]"}', hadSecret: true },

@@ -72,6 +72,7 @@ Deno.test("mcp tool list becomes a catalog source that is bound to its connectio
       server: "docs",
       binding: connection,
       remote: false,
+      transport: { kind: "stdio" },
       tools: [{
         name: "search",
         title: "Search",
