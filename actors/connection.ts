@@ -1,134 +1,64 @@
 /**
  * One MCP server in the scope of one session: started when it is needed, asked for its tools, watched, closed.
  *
- *   idle -> gating -> (asking ->) connecting -> listing -> ready -> closed
- *   gating | asking | connecting -> failed; connecting | listing | ready -> closing -> closed | failed | gating
- *   closed | failed -> gating (connection.open); ready -> listing again, if the list does not count any more
+ *   idle -> gating -> (asking ->) connecting -> listing -> ready -> recovering | draining -> closed | idle
+ *   gating | asking | connecting -> failed | backoff; connecting | listing -> closing -> closed | failed | backoff |
+ *   quarantined | gating; listing -> draining; ready -> quarantined; backoff -> idle (its timer)
+ *   closed | recovering | failed -> gating (connection.open); ready -> listing again, if the list does not count any more
  *
  * Opening is answered exactly once: to every command that asked, and to the catalog. Calls are not made here: an
  * invocation makes its own, by the port `mcp.call`, through whatever this connection keeps open.
  */
-import { assign, enqueueActions, setup } from "xstate";
 import { limits } from "../schemas/limits.ts";
-import type { ConnectionContext, ConnectionEvent, ConnectionInput } from "./connection_context.ts";
+import * as health from "./connection_health.ts";
 import * as rules from "./connection_rules.ts";
-import { post } from "./outbox.ts";
-import { port } from "./port.ts";
-import { questionMachine } from "./question.ts";
-import * as refresh from "./refresh.ts";
+import { connectionSetup } from "./connection_setup.ts";
 
 export type { ConnectionContext, ConnectionEvent, ConnectionInput } from "./connection_context.ts";
 
 /** However the ending came out. */
 const afterClosing = [
-  { guard: "isFailing", target: "failed", actions: "noteSettled" },
+  { guard: "isWornOutFailing", target: "quarantined", actions: ["noteSettled", "noteQuarantine"] },
+  { guard: "isMisdeclared", target: "failed", actions: "noteSettled" },
+  { guard: "isFailing", target: "backoff", actions: "noteSettled" },
   { guard: "isReopening", target: "gating", actions: ["noteSettled", "farewell"] },
+  { guard: "isParked", target: "idle", actions: ["noteSettled", "takeNext"] },
   { target: "closed", actions: "noteSettled" },
 ] as const;
 
 /** Another declaration needs another server. */
-const closeIfOther = [
-  { guard: "isOther", target: "closing", actions: ["noteTime", "noteNext", "acknowledge"] },
+const drainIfOther = [
+  { guard: "isOther", target: "draining", actions: ["noteTime", "noteNext", "acknowledge"] },
   { actions: "acknowledge" },
 ] as const;
 
+/** Nothing runs: whoever wants the server has it started. */
+const atRest = {
+  "connection.open": { target: "gating", actions: ["noteTime", "noteWaiter"] },
+  "connection.close": { actions: ["noteTime", "noteCloser", "farewell"] },
+  "connection.declare": { actions: ["noteTime", "noteNext", "takeNext", "acknowledge"] },
+} as const;
+
+/** Nothing runs, and nothing is started before time, a person or another declaration changes that. */
+const heldBack = {
+  "connection.open": { actions: ["noteTime", "noteWaiter", "answerFailed"] },
+  "connection.close": { actions: ["noteTime", "noteCloser", "farewell"] },
+  "connection.refresh": [
+    { guard: "isRetry", target: "gating", actions: ["noteTime", "noteWaiter", "forgive"] },
+    { actions: "answerNotOpen" },
+  ],
+  "connection.declare": [
+    {
+      guard: "isOther",
+      target: "idle",
+      actions: ["noteTime", "noteNext", "takeNext", "forgive", "acknowledge"],
+    },
+    { actions: "acknowledge" },
+  ],
+} as const;
+
 /** The behaviour of one connection. Stops at 1,000 microsteps (K8). */
-export const connectionMachine = setup({
-  types: {
-    context: {} as ConnectionContext,
-    events: {} as ConnectionEvent,
-    input: {} as ConnectionInput,
-    tags: "" as "rest",
-  },
-  actors: { port, question: questionMachine },
-  guards: {
-    hasObstacle: ({ context }) => rules.obstacle(context) !== null,
-    needsApproval: ({ context }) => rules.needsApproval(context),
-    isAllowed: ({ event }) => rules.answerIn(event).decision === "allow",
-    isOther: ({ context, event }) => rules.isOther(context, event),
-    isHeld: ({ context, event }) => rules.isHeld(context, event),
-    isReopening: ({ context }) => context.isAwaited && !context.isClosing,
-    isFailing: ({ context }) => rules.isFailing(context),
-    isCanceled: ({ context }) => context.isCanceled,
-    isCrowded: ({ context, event }) => rules.isCrowded(context, event),
-    isNoGreeting: ({ event }) => rules.greetingIn(event) === null,
-    isNoListing: ({ event }) => rules.listingIn(event) === null,
-    isCutOff: ({ context, event }) => rules.isCutOff(context, event),
-    isUncertain: ({ event }) => rules.isUncertain(event),
-    isListChanged: ({ event }) => refresh.isListChanged(event),
-    isListOld: ({ context, event }) => refresh.isListOld(context, event),
-    isRefetched: ({ context, event }) => refresh.isRefetched(context, event),
-  },
-  actions: {
-    post,
-    noteTime: assign(({ context, event }) => ({ at: "at" in event ? event.at : context.at })),
-    noteAnswer: assign(({ event }) => ({ at: rules.answerIn(event).at })),
-    noteSettled: assign(({ event }) => ({ at: rules.settledAt(event) })),
-    noteWaiter: assign(({ context, event }) => rules.withWaiter(context, event)),
-    noteCloser: assign(({ context, event }) => rules.withCloser(context, event)),
-    noteNext: assign(({ event }) => ({ next: rules.declarationIn(event) })),
-    takeNext: assign(({ context }) => rules.withNext(context)),
-    allow: assign({ isApproved: true }),
-    noteObstacle: assign(({ context }) => ({ failure: rules.obstacle(context) })),
-    noteDenial: assign(({ context, event }) => ({ failure: rules.denial(context, rules.answerIn(event)) })),
-    noteFailure: assign(({ event }) => rules.failedIn(event)),
-    noteFault: assign(({ context }) => ({ failure: rules.fault(context) })),
-    noteFailing: assign({ isFailing: true }),
-    noteInterruption: assign(({ context }) => ({ interruptions: context.interruptions + 1 })),
-    noteGreeting: assign(({ event }) => ({ greeting: rules.greetingIn(event) })),
-    noteListing: enqueueActions(({ context, enqueue, event }) => {
-      const listing = rules.listingIn(event);
-      const { state, note } = refresh.listed({ ...context, listing }, context.listing);
-      enqueue.assign({ listing, ...state });
-      enqueue({ type: "post", params: note });
-    }),
-    noteListOld: assign(({ context }) => refresh.oldListRule(context)),
-    noteRefresh: assign(({ event }) => refresh.refreshRule(event)),
-    noteListChanged: enqueueActions(({ context, enqueue }) => {
-      enqueue.assign({ staleBy: "list_changed" });
-      enqueue({ type: "post", params: refresh.staleOffer(context, "list_changed") });
-    }),
-    tellLost: enqueueActions(({ context, enqueue }) => {
-      enqueue({ type: "post", params: refresh.staleOffer(context, "disconnect") });
-    }),
-    answerNotOpen: enqueueActions(({ enqueue, event }) => {
-      for (const params of refresh.notOpen(event)) enqueue({ type: "post", params });
-    }),
-    launch: assign(({ context }) => rules.launched(context)),
-    acknowledge: enqueueActions(({ enqueue, event }) => {
-      for (const params of rules.acknowledge(event)) enqueue({ type: "post", params });
-    }),
-    refuseCommand: enqueueActions(({ enqueue, event }) => {
-      for (const params of rules.refuse(event)) enqueue({ type: "post", params });
-    }),
-    openQuestion: enqueueActions(({ context, enqueue }) => {
-      enqueue.spawnChild("question", { id: "question", input: rules.connectQuestion(context) });
-    }),
-    endQuestion: enqueueActions(({ enqueue }) => enqueue.stopChild("question")),
-    cancelConnect: enqueueActions(({ enqueue }) => {
-      enqueue.sendTo("connect", { type: "port.cancel" });
-      enqueue.assign({ isCanceled: true });
-    }),
-    answerReady: enqueueActions(({ context, enqueue }) => {
-      for (const params of rules.answer(context, null)) enqueue({ type: "post", params });
-      enqueue.assign({ waiters: [], isAwaited: false, interruptions: 0 });
-    }),
-    answerFailed: enqueueActions(({ context, enqueue }) => {
-      for (const params of rules.answer(context, context.failure)) enqueue({ type: "post", params });
-      enqueue.assign({ waiters: [], isAwaited: false, interruptions: 0 });
-    }),
-    answerClosed: enqueueActions(({ context, enqueue }) => {
-      if (!context.isAwaited) return;
-      for (const params of rules.answer(context, rules.closed(context))) enqueue({ type: "post", params });
-      enqueue.assign({ waiters: [], isAwaited: false, interruptions: 0 });
-    }),
-    farewell: enqueueActions(({ context, enqueue }) => {
-      for (const params of rules.farewell(context)) enqueue({ type: "post", params });
-      enqueue.assign({ closers: [], isClosing: false });
-    }),
-    noteFailedAt: assign(({ context }) => ({ failedAtMs: context.at })),
-  },
-}).createMachine({
+export const connectionMachine = connectionSetup.createMachine({
   id: "connection",
   initial: "idle",
   options: { maxIterations: limits.machineIterationsMax },
@@ -152,11 +82,7 @@ export const connectionMachine = setup({
   states: {
     idle: {
       tags: "rest",
-      on: {
-        "connection.open": { target: "gating", actions: ["noteTime", "noteWaiter"] },
-        "connection.close": { actions: ["noteTime", "noteCloser", "farewell"] },
-        "connection.declare": { actions: ["noteTime", "noteNext", "takeNext", "acknowledge"] },
-      },
+      on: atRest,
     },
     gating: {
       entry: "takeNext",
@@ -195,7 +121,7 @@ export const connectionMachine = setup({
           { guard: "isCanceled", target: "closing", actions: "noteSettled" },
           { guard: "isCutOff", target: "closing", actions: ["noteSettled", "noteInterruption"] },
           { guard: "isUncertain", target: "closing", actions: ["noteFailure", "noteFailing"] },
-          { target: "failed", actions: "noteFailure" },
+          { target: "unready", actions: "noteFailure" },
         ],
       },
       on: {
@@ -216,16 +142,24 @@ export const connectionMachine = setup({
         input: ({ context }) => rules.list(context),
         onDone: [
           { guard: "isNoListing", target: "closing", actions: ["noteSettled", "noteFault", "noteFailing"] },
-          { target: "ready", actions: ["noteSettled", "noteListing", "answerReady"] },
+          {
+            target: "ready",
+            actions: ["noteSettled", "noteListing", "noteRecovered", "openSession", "answerReady"],
+          },
         ],
         onError: [
           { guard: "isCutOff", target: "closing", actions: ["noteSettled", "noteInterruption"] },
+          {
+            guard: "isCrash",
+            target: "closing",
+            actions: ["noteListingCrash", "noteFailure", "noteFailing"],
+          },
           { target: "closing", actions: ["noteFailure", "noteFailing"] },
         ],
       },
       on: {
-        "connection.close": { target: "closing", actions: ["noteTime", "noteCloser"] },
-        "connection.declare": closeIfOther,
+        "connection.close": { target: "draining", actions: ["noteTime", "noteCloser"] },
+        "connection.declare": drainIfOther,
       },
     },
     ready: {
@@ -241,9 +175,15 @@ export const connectionMachine = setup({
             reenter: true,
             actions: ["noteSettled", "noteListChanged"],
           },
-          { target: "closed", actions: ["noteSettled", "tellLost"] },
+          { guard: "isIdle", target: "draining", actions: ["noteSettled", "noteParking"] },
+          {
+            guard: "isLastCrash",
+            target: "quarantined",
+            actions: ["noteCrash", "noteQuarantine", "clearSession", "tellLost"],
+          },
+          { target: "recovering", actions: ["noteCrash", "clearSession", "tellLost"] },
         ],
-        onError: { target: "closed", actions: ["noteFailure", "tellLost"] },
+        onError: { target: "recovering", actions: ["noteFailure", "clearSession", "tellLost"] },
       },
       on: {
         "connection.open": [
@@ -255,11 +195,26 @@ export const connectionMachine = setup({
           { guard: "isCrowded", actions: "refuseCommand" },
           { target: "listing", actions: ["noteTime", "noteWaiter", "noteRefresh"] },
         ],
-        "connection.close": { target: "closing", actions: ["noteTime", "noteCloser"] },
-        "connection.declare": closeIfOther,
+        "connection.close": { target: "draining", actions: ["noteTime", "noteCloser"] },
+        "connection.declare": drainIfOther,
       },
     },
-    closing: {
+    recovering: { // Lost: the calls in flight have ended by their class; whoever wants the server next opens it anew.
+      tags: "rest",
+      on: { ...atRest, "connection.close": { target: "closed", actions: ["noteTime", "noteCloser"] } },
+    },
+    draining: { // Takes no calls any more, and waits for those in flight, but not for long.
+      exit: "clearSession",
+      invoke: {
+        id: "close",
+        src: "port",
+        input: ({ context }) => rules.close(context),
+        onDone: afterClosing,
+        onError: afterClosing,
+      },
+    },
+    closing: { // Ends what could not be used, or what may be left of a start.
+      exit: "clearSession",
       invoke: {
         id: "close",
         src: "port",
@@ -271,26 +226,41 @@ export const connectionMachine = setup({
     closed: {
       tags: "rest",
       entry: ["takeNext", "answerClosed", "farewell"],
-      on: {
-        "connection.open": { target: "gating", actions: ["noteTime", "noteWaiter"] },
-        "connection.close": { actions: ["noteTime", "noteCloser", "farewell"] },
-        "connection.declare": { actions: ["noteTime", "noteNext", "takeNext", "acknowledge"] },
-      },
+      on: atRest,
     },
-    failed: {
+    unready: {
+      always: [
+        { guard: "isOfConfiguration", target: "failed" },
+        { target: "backoff" },
+      ],
+    },
+    failed: { // What its declaration says cannot work here, or may not be done.
       tags: "rest",
-      entry: ["noteFailedAt", "answerFailed", "farewell"],
+      entry: ["noteFailed", "answerFailed", "farewell"],
       on: {
+        ...heldBack,
         "connection.open": [
           { guard: "isHeld", actions: ["noteTime", "noteWaiter", "answerFailed"] },
           { target: "gating", actions: ["noteTime", "noteWaiter"] },
         ],
-        "connection.close": { actions: ["noteTime", "noteCloser", "farewell"] },
-        "connection.declare": [
-          { guard: "isOther", target: "idle", actions: ["noteTime", "noteNext", "takeNext", "acknowledge"] },
-          { actions: "acknowledge" },
-        ],
       },
+    },
+    backoff: { // Whoever wants the server is answered from memory; then exactly one may try.
+      tags: "rest",
+      entry: ["noteFailed", "answerFailed", "farewell"],
+      invoke: {
+        id: "timer",
+        src: "port",
+        input: ({ context }) => health.backOff(context),
+        onDone: { target: "idle", actions: "noteSettled" },
+        onError: { target: "idle", actions: "noteSettled" },
+      },
+      on: heldBack,
+    },
+    quarantined: { // Ended by itself too often: only a person or another declaration has it started again.
+      tags: "rest",
+      entry: ["answerFailed", "farewell"],
+      on: heldBack,
     },
   },
 });

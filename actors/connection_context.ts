@@ -3,6 +3,8 @@ import type { McpGreeting, McpListing } from "../schemas/effect.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import type { CommandRef, ConnectionMessage, Stamp } from "../schemas/message.ts";
+import type { ServerSession } from "../schemas/server_session.ts";
+import type { Health } from "./connection_health.ts";
 import type { QuestionResult } from "./question.ts";
 import type { ListState } from "./refresh.ts";
 
@@ -20,9 +22,13 @@ export type ConnectionEvent =
   | { readonly type: "xstate.done.actor.question"; readonly output: QuestionResult };
 
 /** What a connection remembers. */
-export interface ConnectionContext extends ConnectionInput, ListState {
+export interface ConnectionContext extends ConnectionInput, ListState, Health {
   /** The time of the latest event. */
   readonly at: number;
+  /** The runtime of the latest message. Contexts of earlier releases have none. */
+  readonly epoch?: number;
+  /** The session that all calls share (CM-78). Contexts of earlier releases have none. */
+  readonly session?: ServerSession | null;
   /** A declaration that takes the place of this one once the server has ended. */
   readonly next: McpDeclaration | null;
   /** True once a person has allowed this declaration. */

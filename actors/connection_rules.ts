@@ -9,11 +9,12 @@ import {
 import { type Failure, failure, retryableFailure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
-import type { CommandRef, Outgoing, ServerReport } from "../schemas/message.ts";
 import type { ConnectionContext, ConnectionEvent, ConnectionInput } from "./connection.ts";
 import { connectScope, isSameScope } from "./policy/approval_scope.ts";
+import { connectMs } from "./package_runner.ts";
 import { doneOf, failedOf } from "./port.ts";
 import type { QuestionInput, QuestionResult } from "./question.ts";
+import { variableRefusal } from "./variable_names.ts";
 
 /** What a connection remembers before anything happened. */
 export function newborn(input: ConnectionInput): ConnectionContext {
@@ -50,6 +51,8 @@ export function obstacle({ declaration }: ConnectionContext): Failure | null {
     );
   }
   if (problem !== undefined) return problem;
+  const refusal = variableRefusal(declaration);
+  if (refusal !== null) return refusal;
   if (gate === "denied") {
     return failure(
       "mcp_connect_denied",
@@ -110,6 +113,7 @@ export function launched({ launch }: ConnectionContext): Partial<ConnectionConte
     failure: null,
     isFailing: false,
     isCanceled: false,
+    isParking: false,
     staleBy: null,
   };
 }
@@ -121,7 +125,7 @@ export function connect({ declaration, launch, at }: ConnectionContext): PortReq
     effect: "conditional",
     mechanism: "verify",
     args: { declaration, launch },
-    deadlineAtMs: at + Math.ceil(declaration.manifest.connect_timeout_seconds * 1_000),
+    deadlineAtMs: at + connectMs(declaration.manifest, launch),
   };
 }
 
@@ -137,13 +141,17 @@ export function list({ declaration, launch, at }: ConnectionContext): PortReques
 
 /** The wait for what the server does by itself: pending as long as the connection lives. */
 export function watch({ launch, staleBy = null }: ConnectionContext): PortRequestOf<"mcp.watch"> {
-  const args = staleBy === null ? { launch } : { launch, stale: true as const };
-  return { port: "mcp.watch", effect: "idempotent", args };
+  const stale = staleBy === null ? {} : { stale: true as const };
+  return {
+    port: "mcp.watch",
+    effect: "idempotent",
+    args: { launch, ...stale, idleMs: limits.mcpIdleParkMs },
+  };
 }
 
-/** The end of the server. */
-export function close({ launch }: ConnectionContext): PortRequestOf<"mcp.close"> {
-  return { port: "mcp.close", effect: "idempotent", args: { launch } };
+/** The end of the server, once the calls in flight have ended or it took too long. */
+export function close({ launch, drainMs }: ConnectionContext): PortRequestOf<"mcp.close"> {
+  return { port: "mcp.close", effect: "idempotent", args: { launch, drainMs: drainMs ?? limits.mcpDrainMs } };
 }
 
 /** Who answered the handshake; null if the performer gave back something else. */
@@ -189,7 +197,7 @@ export function isUncertain(event: unknown): boolean {
 
 /** True if a start, or the listing after it, was cut off, as a restart does: it is tried again, but not for ever. */
 export function isCutOff({ interruptions }: ConnectionContext, event: unknown): boolean {
-  const isCut = isUncertain(event) || failedOf(event).failure.code === "mcp_connection_lost";
+  const isCut = isUncertain(event) || failedOf(event).failure.code === "interrupted";
   return isCut && interruptions + 1 < limits.attemptsConditionalMax;
 }
 
@@ -199,12 +207,6 @@ export function closed({ declaration }: ConnectionContext): Failure {
     "mcp_connection_closed",
     `The connection to "${declaration.server}" was closed before it was ready`,
   );
-}
-
-/** True while a failure is so young that the server is not tried again (DM-58). A denial is always looked at again. */
-export function isHeld({ failure: why, failedAtMs }: ConnectionContext, event: ConnectionEvent): boolean {
-  if (why === null || why.code === "mcp_connect_denied" || !("at" in event)) return false;
-  return event.at - failedAtMs < limits.mcpFailureHoldMs;
 }
 
 /** True if a declaration says anything new. */
@@ -225,73 +227,4 @@ export function withNext({ declaration, next }: ConnectionContext): Partial<Conn
   if (next === null) return {};
   const isSame = isSameScope(connectScope(next), connectScope(declaration));
   return { declaration: next, next: null, failure: null, ...(isSame ? {} : { isApproved: false }) };
-}
-
-/** True if one more command cannot wait for its answer (I12). Messages of roots wait for none. */
-export function isCrowded({ waiters, closers }: ConnectionContext, event: ConnectionEvent): boolean {
-  return commandIn(event).length > 0 && waiters.length + closers.length >= limits.connectionCommandsMax;
-}
-
-/** Answers a command that cannot wait. */
-export function refuse(event: ConnectionEvent): readonly Outgoing[] {
-  const message =
-    `${limits.connectionCommandsMax} commands wait for this connection already: try again later`;
-  return commandIn(event).map((command) => reply(command, retryableFailure("mailbox_full", message)));
-}
-
-/** Answers a command that declares. */
-export function acknowledge(event: ConnectionEvent): readonly Outgoing[] {
-  return commandIn(event).map((command) => said(command, "accepted"));
-}
-
-/** One more who wants the connection: a command is answered, and closing gives way. */
-export function withWaiter(
-  { waiters }: ConnectionContext,
-  event: ConnectionEvent,
-): Pick<ConnectionContext, "isAwaited" | "isClosing" | "waiters"> {
-  return { isAwaited: true, isClosing: false, waiters: [...waiters, ...commandIn(event)] };
-}
-
-/** One more who wants the connection closed, whoever waits for it. */
-export function withCloser(
-  { closers }: ConnectionContext,
-  event: ConnectionEvent,
-): Pick<ConnectionContext, "isClosing" | "closers"> {
-  return { isClosing: true, closers: [...closers, ...commandIn(event)] };
-}
-
-function commandIn(event: ConnectionEvent): readonly CommandRef[] {
-  return "command" in event && event.command !== undefined ? [event.command] : [];
-}
-
-function said(command: CommandRef, result: string): Outgoing {
-  return { kind: "reply", command, status: "ok", value: { result } };
-}
-
-function reply(command: CommandRef, why: Failure | null): Outgoing {
-  return why === null
-    ? said(command, "ready")
-    : { kind: "reply", command, status: "failed", value: { failure: { ...why } } };
-}
-
-/** What everybody is told once the connection is ready, or certainly is not: those who wait, and the catalog. */
-export function answer(context: ConnectionContext, why: Failure | null): readonly Outgoing[] {
-  const { listing, catalog, declaration, waiters } = context;
-  const isReady = why === null && listing !== null;
-  const report: ServerReport = {
-    server: declaration.server,
-    tools: isReady ? listing.tools : 0,
-    rejected: isReady ? listing.rejectedCount : 0,
-    ...(why === null ? {} : { failure: why }),
-  };
-  const message = { type: "connection.offered", report, offer: isReady ? listing.offer : null };
-  return [
-    ...waiters.map((command) => reply(command, why)),
-    { kind: "message", to: catalog, message: message as never },
-  ];
-}
-
-/** What those are told who wanted the connection closed. */
-export function farewell({ closers }: ConnectionContext): readonly Outgoing[] {
-  return closers.map((command) => said(command, "closed"));
 }

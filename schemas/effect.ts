@@ -78,12 +78,21 @@ export const portArgs = {
   /** Reads and checks the server's tools; keeps them as a blob. */
   "mcp.list": z.strictObject({ declaration: McpDeclaration, launch }),
   /**
-   * Waits for what the server does by itself: that it says that its tools changed, `{ type: "list_changed" }`, or ends, a
-   * failure. While its list is `stale` anyway, only for its end.
+   * Waits for what the server does by itself, an `McpNews`. While its list is `stale` anyway, not for a change of it.
+   * Fails as `interrupted` if the server ended with its runtime.
    */
-  "mcp.watch": z.strictObject({ launch, stale: z.literal(true).optional() }),
+  "mcp.watch": z.strictObject({
+    launch,
+    stale: z.literal(true).optional(),
+    /** After so long without a call it is idle, and takes no call any more. Milliseconds. */
+    idleMs: z.int().min(1).optional(),
+  }),
   /** Ends the server: end of input, TERM, KILL. Ending what has ended is no failure. */
-  "mcp.close": z.strictObject({ launch }),
+  "mcp.close": z.strictObject({
+    launch,
+    /** How long calls in flight are waited for. New ones are not taken. Milliseconds. */
+    drainMs: z.int().min(0).optional(),
+  }),
   "mcp.call": toolArgs,
 } as const satisfies { readonly [K in PortKind]: z.ZodType };
 
@@ -128,9 +137,21 @@ export const McpGreeting = z.strictObject({
   server: z.strictObject({ name: z.string().max(200), version: z.string().max(200) }),
   /** Time from the start of the process to the end of the handshake. */
   tookMs: z.number().min(0),
+  /** The session's id, where the server gave one. */
+  session: z.string().max(1_000).optional(),
 });
 /** What `mcp.connect` yields. */
 export type McpGreeting = z.infer<typeof McpGreeting>;
+
+/** What `mcp.watch` yields: the tools changed, nobody called for long, or the server ended by itself. */
+export const McpNews = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("list_changed") }),
+  z.strictObject({ type: z.literal("idle") }),
+  /** `served`: calls that it has answered since it was started. */
+  z.strictObject({ type: z.literal("ended"), failure: Failure, served: z.int().min(0) }),
+]);
+/** What `mcp.watch` yields. */
+export type McpNews = z.infer<typeof McpNews>;
 
 /** A tool of a server that was left out, and why (B83, B85). */
 export const McpRejected = z.strictObject({ tool: z.string().max(128), reason: z.string().max(500) });

@@ -91,10 +91,12 @@ export const FailureCode = z.enum([
   "mcp_list_invalid",
   "mcp_message_too_large",
   "mcp_protocol_error",
+  "mcp_quarantined",
   "mcp_server_removed",
   "mcp_transport_unsupported",
   "mcp_unavailable",
   "mcp_variable_missing",
+  "mcp_variable_refused",
   "mcp_working_folder_refused",
   // URLs and HTTP.
   "url_invalid",

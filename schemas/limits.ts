@@ -125,8 +125,27 @@ export const limits = {
   mcpServersPerSessionMax: 32,
   /** Servers that are being started at once, over all sessions (DM-57). */
   mcpConnectsAtOnceMax: 4,
+  /** Servers by package runners that are being started at once: they write to one cache. */
+  mcpPackageRunnersAtOnceMax: 1,
+  mcpConnectMs: 30_000,
+  /** The first start by a package runner, which may have to fetch the package. Milliseconds. */
+  mcpFirstPackageConnectMs: 120_000,
   /** How long a failed server is not tried again: whoever asks gets the same failure (DM-58). Milliseconds. */
   mcpFailureHoldMs: 30_000,
+  /** The longest that a server which failed again and again is not tried, unless it asks for longer. Milliseconds. */
+  mcpFailureHoldMsMax: 60_000,
+  /** How long a declaration that cannot work is not tried again unless it changes. Milliseconds. */
+  mcpConfigurationHoldMs: 600_000,
+  /** How often a server may end by itself within the window before it is started no more. */
+  mcpCrashesMax: 5,
+  mcpCrashWindowMs: 300_000,
+  /** How long a server must have lived, and served a call, for its earlier ends to be forgotten. Milliseconds. */
+  mcpHealthyMs: 60_000,
+  /** How long a server without a call is kept. Milliseconds. */
+  mcpIdleParkMs: 900_000,
+  /** How long calls in flight are waited for before their server is ended; and when the runtime stops. Milliseconds. */
+  mcpDrainMs: 10_000,
+  mcpFarewellDrainMs: 1_000,
   mcpListMs: 30_000,
   /** How long a server's tools are taken for what they were when they were listed. Milliseconds. */
   mcpListAgeMs: 900_000,

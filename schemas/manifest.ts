@@ -40,7 +40,8 @@ const shared = {
   approval_policy: ApprovalPolicy.default("prompt"),
   /** What an agent needs to call the server's tools. Default `mcp.call:<server>`. */
   capability: Capability.startsWith("mcp.call:", "must begin with mcp.call:").optional(),
-  connect_timeout_seconds: seconds(600).default(30),
+  /** Default 30; 120 for the first start of a command that may have to fetch its package. */
+  connect_timeout_seconds: seconds(600).optional(),
   timeout_seconds: seconds(limits.toolCallDurationMsMax / 1_000).default(60),
   supports_parallel_tool_calls: z.boolean().default(false),
 };

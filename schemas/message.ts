@@ -102,9 +102,17 @@ export type CatalogMessage = z.infer<typeof CatalogMessage>;
 /** Messages that a connection takes. `connection.open` is answered once the connection is ready or has failed. */
 export const ConnectionMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("connection.open") }),
-  z.strictObject({ type: z.literal("connection.close"), reason: z.string().max(500) }),
+  z.strictObject({
+    type: z.literal("connection.close"),
+    reason: z.string().max(500),
+    /** How long calls in flight are waited for. Milliseconds. */
+    drainMs: z.int().min(0).max(limits.mcpDrainMs).optional(),
+  }),
   z.strictObject({ type: z.literal("connection.declare"), declaration: McpDeclaration }),
-  /** Asks an open connection to list its tools again; nothing is started for it. */
+  /**
+   * Asks an open connection to list its tools again; nothing is started for it. If a person asks (`manual`), one that is
+   * held back after failures is tried at once.
+   */
   z.strictObject({ type: z.literal("connection.refresh"), rule: RefreshRule }),
 ]);
 /** A message that a connection takes. */

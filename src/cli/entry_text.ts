@@ -115,9 +115,7 @@ function outcomeText(type: string, body: unknown): string {
     case "mcp.close":
       return `${status} ${endText(value)}`;
     case "mcp.watch":
-      return `${status} ${
-        peekText(value, "type") === "list_changed" ? "the server says that its tools changed" : ""
-      }`;
+      return `${status} ${watchText(value)}`;
     case "tool.call":
     case "mcp.call":
       return `${peek(value, "isError") === true ? "error" : status} ${peekText(value, "operator")}`;
@@ -131,6 +129,21 @@ function outcomeText(type: string, body: unknown): string {
       }`;
     default:
       return status;
+  }
+}
+
+function watchText(value: unknown): string {
+  switch (peekText(value, "type")) {
+    case "list_changed":
+      return "the server says that its tools changed";
+    case "idle":
+      return "nobody has called it for long";
+    case "ended":
+      return `the server ended by itself, ${peekText(value, "failure", "code")}: ${
+        peekText(value, "failure", "message")
+      }`;
+    default:
+      return "";
   }
 }
 

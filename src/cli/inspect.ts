@@ -1,6 +1,7 @@
 /** `troupe inspect`. */
 import { checkRecords, type RecordProblem } from "../../actors/record_check.ts";
 import type { ToolRecords } from "../../schemas/record.ts";
+import { peekText } from "../peek.ts";
 import { readRecords } from "../records/session_records.ts";
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { CheckFailedError, exitCodes } from "./exit.ts";
@@ -28,6 +29,7 @@ export const command = defineCommand({
         pages: host.readPages(session),
         readBlob: (digest) => host.readBlob(digest),
         digest: cli.seams.digest,
+        readPages: (root) => host.readPages(root),
       });
       const problems = checkRecords(records);
       if (options.json) cli.terminal.out.line(jsonLine({ session, ...records, problems }));
@@ -79,6 +81,7 @@ function print(
       ];
     }),
   );
+  printSessions(terminal, bindings);
   if (invocations.length === 0) return err.line("No bound tool was called");
   out.line("");
   out.line(out.style.bold("Calls"));
@@ -94,4 +97,26 @@ function print(
       outcome ?? "-",
     ]),
   );
+}
+
+/** The sessions with MCP servers that the tools of bindings share. */
+function printSessions(terminal: Cli["terminal"], bindings: ToolRecords["bindings"]): void {
+  const rows = new Map<string, readonly string[]>();
+  for (const { payload } of bindings) {
+    const server = peekText(payload, "session", "server");
+    if (server === "") continue;
+    const shown = ["transport_kind", "session_state", "session_id"].map((field) =>
+      peekText(payload, "session", field)
+    );
+    const told = [["server", "name"], ["protocolVersion"]].map((path) =>
+      peekText(payload, "session", "initialize_result", ...path)
+    );
+    rows.set(server, [server, ...shown, ...told].map((text) => text === "" ? "-" : text));
+  }
+  if (rows.size === 0) return;
+  terminal.out.line("");
+  terminal.out.line(terminal.out.style.bold("Sessions"));
+  printTable(terminal, ["SERVER", "TRANSPORT", "STATE", "SESSION", "CALLS ITSELF", "REVISION"], [
+    ...rows.values(),
+  ]);
 }

@@ -47,6 +47,8 @@ export function noteText(type: string, body: unknown): string | undefined {
       return `servers are asked for their tools: ${ruleText(peekText(body, "rule"))}`;
     case "connection.listed":
       return listedText(body);
+    case "connection.session":
+      return sessionText(body);
     default:
       return undefined;
   }
@@ -68,6 +70,11 @@ const rules: { readonly [R in RefreshRule]: string } = {
 export function ruleText(rule: string): string {
   const known = RefreshRule.safeParse(rule);
   return known.success ? rules[known.data] : rule;
+}
+
+function sessionText(body: unknown): string {
+  const id = peekText(body, "id");
+  return `session of ${peekText(body, "server")} is ${peekText(body, "state")}${id === "" ? "" : `: ${id}`}`;
 }
 
 function listedText(body: unknown): string {

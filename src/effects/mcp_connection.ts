@@ -47,11 +47,13 @@ export function createMcpConnection(options: McpConnectionOptions): Pick<Perform
       );
       if (ended.type === "threw") throw ended.error;
       if (ended.type !== "done") return canceled();
-      if (ended.value === "list_changed") return { status: "ok", value: { type: "list_changed" } };
-      return { status: "failed", failure: cleanFailure(redactor, ended.value) };
+      if ("code" in ended.value) return { status: "failed", failure: cleanFailure(redactor, ended.value) };
+      if (ended.value.type !== "ended") return { status: "ok", value: { ...ended.value } };
+      const why = cleanFailure(redactor, ended.value.failure);
+      return { status: "ok", value: { ...ended.value, failure: { ...why } } };
     },
     "mcp.close": async ({ root, request }) => {
-      const end = await connections.close({ root, launch: request.args.launch });
+      const end = await connections.close({ root, ...request.args });
       return { status: "ok", value: { ...end, stderr: cleanText(redactor, end.stderr, "durable") } };
     },
   };

@@ -3,6 +3,7 @@ import { matchCapability } from "../../actors/policy/capability.ts";
 import type { HostPolicy } from "../../schemas/config.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import type { Json } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
 import type { ConnectGate, McpDeclaration, McpManifest } from "../../schemas/manifest.ts";
 import type { EffectClass } from "../../schemas/tool.ts";
 import { canonicalBytes, throughJson } from "../canonical.ts";
@@ -48,7 +49,9 @@ export function fingerprintOf(
   { digest, workspace }: FingerprintOptions,
 ): Promise<string> {
   const isOurs = manifest.transport === "stdio" && manifest.command === "troupe";
-  const declared = { server, folder, manifest, workspace: isOurs ? "" : workspace };
+  // What an operator trusted under a release that wrote the default down is trusted still.
+  const written = { connect_timeout_seconds: limits.mcpConnectMs / 1_000, ...manifest };
+  const declared = { server, folder, manifest: written, workspace: isOurs ? "" : workspace };
   return digest(canonicalBytes(throughJson(declared) as unknown as Json));
 }
 

@@ -5,6 +5,7 @@ import { openKvStore } from "../journal/kv_store.ts";
 import { limits } from "../../schemas/limits.ts";
 import { lockStore, type StoreLock } from "../journal/store_lock.ts";
 import { Connections, type OwnProgram } from "../mcp/connections.ts";
+import { PrivateHomes } from "../mcp/private_homes.ts";
 import { ProcessRegistry } from "../processes/registry.ts";
 import { type HostServices, type Runtime, startRuntime } from "../runtime.ts";
 import type { Seams } from "../seams.ts";
@@ -39,6 +40,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
   const { location, config, seams, env, self } = options;
   const lock = await lockStore(location, seams.clock);
   const { clock, digest, log } = seams;
+  const homes = new PrivateHomes(location);
   const registry = new ProcessRegistry({ store: location, runId: seams.nextId("run"), clock, digest, log });
   try {
     // What a killed runtime left behind must be gone before anything is started again (CM-119).
@@ -53,6 +55,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       clock,
       env: (name) => valueOf.has(name) ? valueOf.get(name) : env(name),
       onBound: (value) => void known.add({ value, name: "variable", source: "bound" }),
+      homes,
       self,
     });
     const made: { services: HostServices | undefined } = { services: undefined };
@@ -79,7 +82,17 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       trustFile: trustFile(env),
     });
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
-    return await openWithDoor({ lock, runtime, answerers, config, seams, declarer, registry, farewell });
+    return await openWithDoor({
+      lock,
+      runtime,
+      answerers,
+      config,
+      seams,
+      declarer,
+      registry,
+      homes,
+      farewell,
+    });
   } catch (error) {
     registry.killAll();
     await lock.release();
@@ -112,7 +125,11 @@ async function part(
   connections: Connections,
   { tellConnection, seams: { clock } }: HostServices,
 ): Promise<void> {
-  const message = { type: "connection.close", reason: "The runtime stops" } as const;
+  const message = {
+    type: "connection.close",
+    reason: "The runtime stops",
+    drainMs: limits.mcpFarewellDrainMs,
+  } as const;
   const told = connections.busy.map((root) => tellConnection(root, message).catch(() => {}));
   if (told.length === 0) return;
   const enough = new AbortController();
@@ -129,11 +146,12 @@ interface Opened {
   readonly seams: Seams;
   readonly declarer: Declarer;
   readonly registry: ProcessRegistry;
+  readonly homes: PrivateHomes;
   readonly farewell: () => Promise<void>;
 }
 
 async function openWithDoor(opened: Opened): Promise<ActingHost> {
-  const { lock, runtime, answerers, config, seams, declarer, registry, farewell } = opened;
+  const { lock, runtime, answerers, config, seams, declarer, registry, homes, farewell } = opened;
   const doors: Door[] = [];
   const host = createLocalHost({
     runtime,
@@ -150,6 +168,7 @@ async function openWithDoor(opened: Opened): Promise<ActingHost> {
       else await farewell();
       await runtime.stop();
       await registry.closeAll();
+      await homes.release();
       await lock.release();
     },
   });
@@ -162,6 +181,7 @@ async function openWithDoor(opened: Opened): Promise<ActingHost> {
     for (const door of doors) await door.close();
     await runtime.stop();
     await registry.closeAll();
+    await homes.release();
     throw error;
   }
 }

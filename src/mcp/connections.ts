@@ -1,5 +1,6 @@
 /** The open connections of one runtime: starts servers, keeps their clients by the address of their root, ends them. */
-import type { McpEnd, McpGreeting } from "../../schemas/effect.ts";
+import { connectMs, isPackageRunner } from "../../actors/package_runner.ts";
+import type { McpEnd, McpGreeting, McpNews } from "../../schemas/effect.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
@@ -7,8 +8,11 @@ import type { McpDeclaration, StdioManifest } from "../../schemas/manifest.ts";
 import { ProcessError } from "../processes/child.ts";
 import type { ProcessRegistry } from "../processes/registry.ts";
 import type { Clock } from "../seams.ts";
+import { CallCount } from "./call_count.ts";
+import { baseEnvironment } from "./child_environment.ts";
 import type { McpClient, McpFault } from "./client.ts";
 import { Gate } from "./gate.ts";
+import { HomeError, type PrivateHomes } from "./private_homes.ts";
 import { cleanFailure, redactingClient } from "./redacting_client.ts";
 import { expandVariables, type ReadVariable } from "./variables.ts";
 
@@ -29,6 +33,8 @@ export interface ConnectionsOptions {
   readonly env: ReadVariable;
   /** Told of every value that a server was given by a variable: it is a secret from then on. */
   readonly onBound?: (value: string) => void;
+  /** Where servers that are processes are at home. */
+  readonly homes: PrivateHomes;
   /** What `troupe` means as a command. */
   readonly self: OwnProgram;
 }
@@ -43,6 +49,14 @@ export interface Launch {
 export interface Watch extends Launch {
   /** True if a change of its tools is no news. */
   readonly stale?: boolean | undefined;
+  /** After so long without a call the server is idle. Milliseconds; never without. */
+  readonly idleMs?: number | undefined;
+}
+
+/** What is ended, and how patiently. */
+export interface Close extends Launch {
+  /** How long calls in flight are waited for. Milliseconds; not at all without. */
+  readonly drainMs?: number | undefined;
 }
 
 /** What is started, and until when. */
@@ -58,13 +72,10 @@ interface Live {
   readonly client: McpClient;
   readonly server: string;
   readonly secrets: readonly string[];
+  readonly calls: CallCount;
+  /** True once it takes no calls any more. */
   isGone: boolean;
 }
-
-/** Variables of ours that every server gets, if they are set: nothing else is inherited. */
-const inherited = ["PATH", "HOME", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL"];
-/** Windows programs do not start without these. */
-const inheritedOnWindows = ["SystemRoot", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP", "PATHEXT"];
 
 /** The clients of one runtime. */
 export class Connections {
@@ -73,6 +84,7 @@ export class Connections {
   /** Connections that are being opened. */
   readonly #opening = new Set<RootAddress>();
   readonly #gate = new Gate(limits.mcpConnectsAtOnceMax);
+  readonly #runners = new Gate(limits.mcpPackageRunnersAtOnceMax);
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -90,12 +102,19 @@ export class Connections {
     return live === undefined || live.isGone ? undefined : live.client;
   }
 
-  /** Starts a server and shakes hands. At most four at once, over all sessions (DM-57). */
+  /**
+   * Starts a server and shakes hands. At most four at once, over all sessions (DM-57), in the order in which they were
+   * asked for; package runners one at a time, which wait for each other before they take one of the four places.
+   */
   async connect(order: ConnectOrder): Promise<McpGreeting | Failure> {
+    const { declaration, signal } = order;
     this.#opening.add(order.root);
+    const pass = () => this.#gate.passUnless(signal, () => this.#connect(order));
     try {
-      return await this.#gate.passUnless(order.signal, () => this.#connect(order)) ??
-        closedEarly(order.declaration);
+      const made = isPackageRunner(declaration.manifest)
+        ? await this.#runners.passUnless(signal, pass)
+        : await pass();
+      return made ?? closedEarly(declaration);
     } finally {
       this.#opening.delete(order.root);
     }
@@ -114,33 +133,30 @@ export class Connections {
     await this.close({ root, launch: this.#live.get(root)?.launch ?? launch });
     if (signal.aborted) return closedEarly(declaration);
     const startedAt = clock.now();
-    const connectMs = manifest.connect_timeout_seconds * 1_000;
     // Loading the SDK takes as long as the server's own start: only who has a server pays for it, and not twice.
     const loading = import("./client.ts");
     loading.catch(() => {});
     try {
+      const home = await this.#options.homes.homeOf(declaration);
       const child = await this.#options.registry.start({
-        ...this.#programOf(manifest, values),
+        ...this.#programOf(manifest, home, values),
         cwd: declaration.cwd,
       });
       const { openMcpClient } = await loading;
-      const opened = await openMcpClient({ child, clock, connectMs, deadlineAtMs, signal, onNotice });
-      const client = redactingClient(opened, secrets);
-      this.#keep(root, { launch, client, server, secrets, isGone: false });
+      const patience = { connectMs: connectMs(manifest, launch), deadlineAtMs, signal };
+      const opened = await openMcpClient({ child, clock, ...patience, onNotice });
+      const calls = new CallCount(clock);
+      const client = calls.counted(redactingClient(opened, secrets));
+      this.#keep(root, { launch, client, server, secrets, calls, isGone: false });
       return { ...client.greeting, tookMs: clock.now() - startedAt };
     } catch (error) {
       return whyNot(server, error, secrets);
     }
   }
 
-  #programOf(manifest: StdioManifest, values: { readonly [name: string]: string }) {
+  #programOf(manifest: StdioManifest, home: string, values: { readonly [name: string]: string }) {
     const { env, self } = this.#options;
-    const names = Deno.build.os === "windows" ? [...inherited, ...inheritedOnWindows] : inherited;
-    const base: Record<string, string> = {};
-    for (const name of names) {
-      const value = env(name);
-      if (value !== undefined) base[name] = value;
-    }
+    const base = baseEnvironment(env, home);
     if (manifest.command !== "troupe") {
       return { command: manifest.command, args: manifest.args, env: { ...base, ...values } };
     }
@@ -168,27 +184,53 @@ export class Connections {
   }
 
   /**
-   * Waits until a server says that its tools changed, unless they are stale anyway, or ends, and says how that came. One
-   * that is not here any more ended with its runtime.
+   * Waits until a server says that its tools changed, unless they are stale anyway, is idle, or ends. One that is idle takes
+   * no call from that moment on. One that is not here any more ended with its runtime: a failure.
    */
-  async watch({ root, launch, stale }: Watch): Promise<Failure | "list_changed"> {
+  async watch({ root, launch, stale, idleMs }: Watch): Promise<McpNews | Failure> {
     const live = this.#liveOf({ root, launch });
     if (live === undefined) return gone();
-    const changed = stale === true ? [] : [live.client.listChanged()];
-    const closed = await Promise.race([live.client.closed, ...changed]);
-    if (closed === undefined) return "list_changed";
+    const enough = new AbortController();
+    const changed = stale === true ? [] : [live.client.listChanged().then(() => "list_changed" as const)];
+    const idle = idleMs === undefined ? [] : [this.#idle(live, idleMs, enough.signal)];
+    const first = await Promise.race([live.client.closed, ...changed, ...idle]);
+    enough.abort();
+    if (typeof first === "string") return { type: first };
     this.#forget(root, live);
-    return named(live.server, closed.failure);
+    return { type: "ended", failure: named(live.server, first.failure), served: live.calls.served };
   }
 
-  /** Ends a server; one that is not here has ended already. */
-  async close({ root, launch }: Launch): Promise<McpEnd> {
+  /** Resolves when nobody has called for long, and none is in flight; never once `signal` is aborted. */
+  async #idle(live: Live, idleMs: number, signal: AbortSignal): Promise<"idle"> {
+    const { clock } = this.#options;
+    const { calls } = live;
+    while (!calls.isQuiet || clock.now() < calls.quietSinceMs + idleMs) {
+      if (calls.isQuiet) await clock.sleepUntil(calls.quietSinceMs + idleMs, signal);
+      else await calls.quiet;
+      if (signal.aborted) return await new Promise(() => {});
+    }
+    // From here on no call finds it: what is ended now is certainly not in use.
+    live.isGone = true;
+    return "idle";
+  }
+
+  /** Ends a server, once its calls have ended or took too long; one that is not here has ended already. */
+  async close({ root, launch, drainMs = 0 }: Close): Promise<McpEnd> {
     const live = this.#liveOf({ root, launch });
     if (live === undefined) return { code: null, signal: null, stderr: "" };
     live.isGone = true;
+    if (!live.calls.isQuiet && drainMs > 0) await this.#drained(live, drainMs);
     const end = await live.client.close();
     this.#forget(root, live);
     return end;
+  }
+
+  async #drained({ calls, client }: Live, drainMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const enough = new AbortController();
+    const late = clock.sleepUntil(clock.now() + drainMs, enough.signal);
+    await Promise.race([calls.quiet, client.closed, late]);
+    enough.abort();
   }
 
   #liveOf({ root, launch }: Launch): Live | undefined {
@@ -217,7 +259,7 @@ function closedEarly({ server }: McpDeclaration): Failure {
 }
 
 function gone(): Failure {
-  return retryableFailure("mcp_connection_lost", "The server ended with the runtime that had started it");
+  return failure("interrupted", "The server ended with the runtime that had started it");
 }
 
 function named(server: string, why: Failure): Failure {
@@ -226,6 +268,7 @@ function named(server: string, why: Failure): Failure {
 
 /** Why a server cannot be used. What is no expected ending is thrown on. */
 function whyNot(server: string, error: unknown, secrets: readonly string[]): Failure {
+  if (error instanceof HomeError) return error.failure;
   if (isMcpFault(error)) return named(server, cleanFailure(error.failure, secrets));
   if (error instanceof ProcessError) {
     const why = failure("mcp_connect_failed", error.message);

@@ -1,7 +1,7 @@
 /** What one turn froze, as records: sources, definitions, implementations, bindings (CM-48..54). */
 import { sourceReference, toolKindOf } from "../../actors/governance.ts";
 import type { CatalogEntry, Implementation, ResolvedCatalog } from "../../schemas/catalog.ts";
-import type { Json } from "../../schemas/json.ts";
+import type { Json, JsonObject } from "../../schemas/json.ts";
 import type {
   BindingRecord,
   DefinitionRecord,
@@ -21,6 +21,8 @@ export interface Freeze {
   readonly hash: string;
   readonly catalog: ResolvedCatalog;
   readonly digest: Seams["digest"];
+  /** The session of an entry's binding, where it has one. */
+  readonly sessionOf?: (entry: CatalogEntry) => Promise<JsonObject | undefined>;
 }
 
 /** The records of one tool of a turn. */
@@ -68,6 +70,7 @@ export async function boundTool(freeze: Omit<Freeze, "catalog">, entry: CatalogE
     implementations: offered.map(({ implementation }) => implementation),
   };
   if (!entry.enabled || bound === undefined) return records;
+  const session = await freeze.sessionOf?.(entry);
   const binding: BindingRecord = {
     id: await recordId(digest, "bnd", [installation, execution, id]),
     installation: definition.installation,
@@ -84,6 +87,7 @@ export async function boundTool(freeze: Omit<Freeze, "catalog">, entry: CatalogE
       default: usual?.implementation.id ?? null,
       governance,
       execution_policy: { parallel_safe: parallelSafe },
+      ...(session === undefined ? {} : { session }),
     },
   };
   return { ...records, binding };

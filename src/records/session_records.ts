@@ -12,6 +12,7 @@ import {
 } from "../../schemas/record.ts";
 import { peekText } from "../peek.ts";
 import type { Seams } from "../seams.ts";
+import { BindingSessions, type ReadPages } from "./binding_session.ts";
 import { boundTools, type Freeze } from "./bound_tools.ts";
 import { InvocationFold } from "./invocation_fold.ts";
 import type { InvocationRow } from "./invocation_row.ts";
@@ -23,6 +24,8 @@ export interface RecordsRequest {
   readonly pages: AsyncIterable<readonly Entry[]>;
   readonly readBlob: (digest: string) => Promise<Uint8Array>;
   readonly digest: Seams["digest"];
+  /** Reads the streams of connections: their sessions are shown in the bindings. */
+  readonly readPages?: ReadPages;
 }
 
 /** What everybody is told of an outcome (design.md section 5). */
@@ -56,9 +59,17 @@ export async function readRecords(request: RecordsRequest): Promise<ToolRecords>
     }
   }
   const found = new Found();
+  const sessions = new BindingSessions(request.readPages);
   for (const [execution, hash] of freezes) {
     const catalog = ResolvedCatalog.parse(JSON.parse(new TextDecoder().decode(await request.readBlob(hash))));
-    await found.take({ installation, execution, hash, catalog, digest });
+    await found.take({
+      installation,
+      execution,
+      hash,
+      catalog,
+      digest,
+      sessionOf: (entry) => sessions.of(entry),
+    });
   }
   for (const row of fold.rows) await found.call(row, { session, digest });
   return ToolRecords.parse(found.records());

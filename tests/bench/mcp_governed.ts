@@ -9,6 +9,7 @@ import { createHostPerformers } from "../../src/host/host_performers.ts";
 import { writeHome } from "../../src/host/session_home.ts";
 import { openKvStore } from "../../src/journal/kv_store.ts";
 import { Connections } from "../../src/mcp/connections.ts";
+import { PrivateHomes } from "../../src/mcp/private_homes.ts";
 import { ProcessRegistry } from "../../src/processes/registry.ts";
 import { type HostServices, type Runtime, startRuntime } from "../../src/runtime.ts";
 import type { Seams } from "../../src/seams.ts";
@@ -40,7 +41,9 @@ export async function openGovernedSide({ seams, folder }: GovernedOptions): Prom
   const location = `${folder}/store.db`;
   const registry = new ProcessRegistry({ store: location, runId: seams.nextId("run"), clock, digest, log });
   const self = { command: Deno.execPath(), args: [], env: {} };
-  const connections = new Connections({ registry, clock, env: (name) => Deno.env.get(name), self });
+  const homes = new PrivateHomes(location);
+  const env = (name: string) => Deno.env.get(name);
+  const connections = new Connections({ registry, clock, env, homes, self });
   const made: { services?: HostServices } = {};
   const runtime = await startRuntime({
     store: await openKvStore(location, { log }),

@@ -7,6 +7,7 @@ import { createHostPerformers } from "../../src/host/host_performers.ts";
 import { writeHome } from "../../src/host/session_home.ts";
 import { openKvStore } from "../../src/journal/kv_store.ts";
 import { Connections } from "../../src/mcp/connections.ts";
+import { PrivateHomes } from "../../src/mcp/private_homes.ts";
 import { ProcessRegistry } from "../../src/processes/registry.ts";
 import { type HostServices, startRuntime } from "../../src/runtime.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
@@ -101,7 +102,7 @@ Deno.test("server whose tool has the name of a built-in is refused, and both pro
     const registry = new ProcessRegistry({ store, runId: "collision", clock, digest, log: seams.log });
     const env = (name: string) => name === "PATH" ? Deno.env.get(name) : undefined;
     const self = { command: Deno.execPath(), args: [], env: {} };
-    const connections = new Connections({ registry, clock, env, self });
+    const connections = new Connections({ registry, clock, env, homes: new PrivateHomes(store), self });
     const runtime = await startRuntime({
       store: await openKvStore(store, seams),
       seams,

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { connectionMachine } from "../../actors/connection.ts";
 import type { PortArgs, PortKind } from "../../schemas/effect.ts";
 import type { Json } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
 import type { McpDeclaration } from "../../schemas/manifest.ts";
 import {
   type ConnectionRun,
@@ -36,7 +37,7 @@ type Step =
   | { readonly do: "settle"; readonly isGood: boolean; readonly younger: number }
   | { readonly do: "fail"; readonly status: "failed" | "timed_out" | "canceled" | "unknown" }
   | { readonly do: "refresh"; readonly rule: string }
-  | { readonly do: "wait" | "change" | "restart" };
+  | { readonly do: "wait" | "change" | "restart" | "idle" | "crash" | "wear" };
 
 const anyDeclaration = fc.nat({ max: declarations.length - 1 });
 
@@ -72,6 +73,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant({ do: "wait" as const }) },
   { weight: 1, arbitrary: fc.constant({ do: "change" as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: "idle" as const }) },
+  { weight: 2, arbitrary: fc.constant({ do: "crash" as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: "wear" as const }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -102,7 +106,7 @@ function settle({ run, allowed }: Life, isGood: boolean, younger = 0): void {
     if (isGood) allowed.add((run.argsOf(kind) as PortArgs<typeof kind>).subject.preview);
     return run.answer(isGood ? "allow" : "deny");
   }
-  if (kind === "mcp.watch") return run.fail(kind, { code: "mcp_connection_lost" });
+  if (kind === "mcp.watch") return run.crash(isGood ? 1 : 0);
   run.settle(kind, isGood ? good[kind] ?? null : "nonsense");
 }
 
@@ -112,7 +116,7 @@ function restart(run: ConnectionRun): void {
   for (const kind of run.pending()) {
     if (kind === "mcp.connect") run.fail(kind, { status: "unknown", code: "tool_outcome_unknown" });
     else if (kind === "mcp.close") run.settle(kind, end);
-    else if (kind !== "question.ask") run.fail(kind, { code: "mcp_connection_lost" });
+    else if (kind === "mcp.list" || kind === "mcp.watch") run.fail(kind, { code: "interrupted" });
   }
 }
 
@@ -148,6 +152,21 @@ function live(life: Life, one: Step): void {
     case "change":
       if (run.pending().includes("mcp.watch")) run.settle("mcp.watch", { type: "list_changed" });
       break;
+    case "idle":
+      if (run.pending().includes("mcp.watch")) run.settle("mcp.watch", { type: "idle" });
+      break;
+    case "wear":
+      // It is wanted, comes up and ends by itself, more often than it may.
+      for (let rounds = 0; rounds <= limits.mcpCrashesMax; rounds++) {
+        run.open();
+        settleAll(life);
+        if (run.state() === "ready") run.crash();
+      }
+      break;
+    case "crash":
+      if (run.pending().includes("mcp.watch")) run.crash();
+      else if (run.pending().includes("mcp.list")) run.fail("mcp.list", { code: "mcp_connection_lost" });
+      break;
     case "refresh":
       commands.push(key);
       run.refresh(one.rule, key);
@@ -161,7 +180,7 @@ function live(life: Life, one: Step): void {
 function check({ run, commands }: Life): void {
   const pending = run.pending();
   const count = (...kinds: PortKind[]) => pending.filter((kind) => kinds.includes(kind)).length;
-  assert.ok(count("mcp.connect", "mcp.list", "mcp.watch", "mcp.close") <= 1, String(pending));
+  assert.ok(count("mcp.connect", "mcp.list", "mcp.watch", "mcp.close", "timer.set") <= 1, String(pending));
   assert.ok(count("question.ask") <= 1, String(pending));
   assert.equal(count("question.ask") === 1, run.child("question") !== undefined);
   const launches = run.desk.asks.flatMap(({ request }) =>
@@ -176,7 +195,7 @@ function check({ run, commands }: Life): void {
 /** Lets everything end well. */
 function settleAll(life: Life): void {
   const { run } = life;
-  for (let left = 30; run.pending().some((kind) => kind !== "mcp.watch"); left--) {
+  for (let left = 30; run.pending().some((kind) => !["mcp.watch", "timer.set"].includes(kind)); left--) {
     assert.ok(left > 0, `it never settles: ${run.state()}`);
     settle(life, true);
   }
@@ -189,7 +208,8 @@ function checkEnd({ run, commands, declared, offersBefore }: Life): void {
   const { waiters, closers, isAwaited, isClosing, next } = run.context();
   assert.deepEqual([waiters, closers, isAwaited, isClosing, next], [[], [], false, false, null]);
   assert.deepEqual(run.context()["declaration"], declared);
-  assert.deepEqual(run.pending(), run.state() === "ready" ? ["mcp.watch"] : []);
+  const left: { readonly [state: string]: PortKind } = { ready: "mcp.watch", backoff: "timer.set" };
+  assert.deepEqual(run.pending(), [left[String(run.state())] ?? []].flat());
 }
 
 /** A server that runs is the one that was declared last, and was allowed if it must be. */
@@ -229,6 +249,6 @@ Deno.test("connection answers every command once and starts one server at a time
     { numRuns: 200 },
   );
   // A property over events that never get anywhere would prove nothing.
-  const { gating: _, ...states } = connectionMachine.root.states;
+  const { gating: _, unready: __, ...states } = connectionMachine.root.states;
   assert.deepEqual([...seen].sort(), Object.keys(states).sort());
 });

@@ -9,6 +9,7 @@
  *   echo         gives its arguments back as text
  *   slow         answers once the file `{ "file": PATH }` exists; without a file never
  *   environment  gives its environment as text
+ *   pid          gives its process id as text; it is not listed
  *
  * MODE, what it does:
  *
@@ -151,7 +152,8 @@ function list(id: Message["id"], cursor: string | undefined): void {
 const waiting: Message[] = [];
 
 function answerCall({ id, params }: Message): void {
-  if (params?.name === "environment") answer(id, text(JSON.stringify(Deno.env.toObject())));
+  if (params?.name === "pid") answer(id, text(String(Deno.pid)));
+  else if (params?.name === "environment") answer(id, text(JSON.stringify(Deno.env.toObject())));
   else if (mode === "crlf-and-single-bytes") {
     answer(id, text(`one\u2028two\u0000${JSON.stringify(params?.arguments)}`));
   } else if (mode === "big") answer(id, text("x".repeat(Number(option("bytes") ?? 9_000_000))));

@@ -73,6 +73,12 @@ export const greeting: Json = {
 /** A listing whose offer no library has: a connection only passes its hash on. */
 export const listing: Json = { offer: `sha256:${"d".repeat(64)}`, tools: 2, rejectedCount: 1, rejected: [] };
 
+/** What is told of a server that ended by itself, after it had answered so many calls. */
+export function crash(served = 0): Json {
+  const failure = { code: "mcp_connection_lost", message: "docs: it ended with code 7", retryable: true };
+  return { type: "ended", failure, served };
+}
+
 /** How a server ended. */
 export const end: Json = { code: 0, signal: null, stderr: "" };
 
@@ -85,6 +91,8 @@ export interface ConnectionRun extends Run {
   refresh(rule: string, key?: string): void;
   /** Answers the question that is open. */
   answer(decision: Decision): void;
+  /** Its server ends by itself. */
+  crash(served?: number): void;
   /** Brings it from wherever it starts to `ready`. */
   makeReady(): void;
   /** The replies so far: `<key> ready`, `<key> closed`, `<key> <code of the failure>`. */
@@ -112,6 +120,7 @@ export function startConnection(declaration: McpDeclaration = declarationOf()): 
       tell({ type: "connection.declare", declaration: other } as never, key),
     refresh: (rule: string, key?: string) => tell({ type: "connection.refresh", rule } as never, key),
     answer: (decision: Decision) => run.settle("question.ask", { decision, by: { ...localOperator }, shown }),
+    crash: (served?: number) => run.settle("mcp.watch", crash(served)),
     makeReady: () => {
       tell({ type: "connection.open" }, undefined);
       run.settle("mcp.connect", greeting);

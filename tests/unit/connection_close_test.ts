@@ -43,14 +43,38 @@ const ways: { readonly [state: string]: () => ConnectionRun } = {
     run.fail("mcp.list", { code: "mcp_list_invalid" });
     return run;
   },
-  closed: () => {
+  draining: () => {
     const run = ways["ready"]!();
-    run.fail("mcp.watch", { code: "mcp_connection_lost" });
+    run.close("first");
+    return run;
+  },
+  closed: () => {
+    const run = ways["draining"]!();
+    run.settle("mcp.close", end);
+    return run;
+  },
+  recovering: () => {
+    const run = ways["ready"]!();
+    run.crash();
     return run;
   },
   failed: () => {
     const run = ways["connecting"]!();
+    run.fail("mcp.connect", { code: "mcp_connect_failed", retryable: false });
+    return run;
+  },
+  backoff: () => {
+    const run = ways["connecting"]!();
     run.fail("mcp.connect", { code: "mcp_connect_failed" });
+    return run;
+  },
+  quarantined: () => {
+    const run = ways["ready"]!();
+    for (let crashes = 1; crashes < limits.mcpCrashesMax; crashes++) {
+      run.crash();
+      run.makeReady();
+    }
+    run.crash();
     return run;
   },
 };
@@ -70,12 +94,27 @@ function settleAll(run: ConnectionRun): void {
 
 Deno.test("connection tests know a way into every state that a message can meet", () => {
   for (const [state, way] of Object.entries(ways)) assert.equal(way().state(), state);
-  const { gating: _, ...states } = connectionMachine.root.states;
+  const { gating: _, unready: __, ...states } = connectionMachine.root.states;
   assert.deepEqual(Object.keys(ways).sort(), Object.keys(states).sort());
 });
 
 Deno.test("connection closes from every state, and answers the closer once, when nothing is left", () => {
-  const atOnce: readonly unknown[] = ["idle", "asking", "closed", "failed"];
+  const atOnce: readonly unknown[] = [
+    "idle",
+    "asking",
+    "closed",
+    "recovering",
+    "failed",
+    "backoff",
+    "quarantined",
+  ];
+  const ends: { readonly [state: string]: string } = {
+    idle: "idle",
+    closing: "backoff",
+    failed: "failed",
+    backoff: "backoff",
+    quarantined: "quarantined",
+  };
   for (const [state, way] of Object.entries(ways)) {
     const run = way();
     const before = run.replies().length;
@@ -84,8 +123,8 @@ Deno.test("connection closes from every state, and answers the closer once, when
     const told = run.replies().slice(before);
     assert.deepEqual(told.includes("c closed"), atOnce.includes(state), state);
     settleAll(run);
-    const ends = state === "closing" || state === "failed" ? "failed" : state === "idle" ? "idle" : "closed";
-    assert.deepEqual([run.state(), run.pending()], [ends, []], state);
+    assert.equal(run.state(), ends[state] ?? "closed", state);
+    assert.deepEqual(run.pending(), run.state() === "backoff" ? ["timer.set"] : [], state);
     assert.deepEqual(run.replies().filter((reply) => reply === "c closed"), ["c closed"], state);
     const waiters = run.replies().filter((reply) => reply.startsWith("w "));
     assert.equal(waiters.length, state === "idle" ? 0 : 1, state);
@@ -113,6 +152,7 @@ Deno.test("connection that is closed while it connects waits for the port that i
     outcome(run);
     assert.deepEqual([run.state(), run.pending(), run.argsOf("mcp.close")], ["closing", ["mcp.close"], {
       launch: 1,
+      drainMs: limits.mcpDrainMs,
     }]);
     run.settle("mcp.close", end);
     assert.deepEqual([run.state(), run.launch()], ["closed", 1]);
@@ -235,7 +275,7 @@ Deno.test("connection asks again for a changed declaration, and not for the same
     run.settle("mcp.connect", greeting);
     run.settle("mcp.list", listing);
     run.declare(next);
-    assert.deepEqual([run.state(), run.pending()], ["closing", ["mcp.close"]]);
+    assert.deepEqual([run.state(), run.pending()], ["draining", ["mcp.close"]]);
     run.settle("mcp.close", end);
     assert.equal(run.state(), "closed");
     run.open();
@@ -263,15 +303,15 @@ Deno.test("connection whose open question is about an old declaration asks about
 });
 
 // A restart of the runtime ends the server while it lists; whoever waits need not wait until a failure is forgotten.
-Deno.test("connection whose server is lost while it lists starts it again for those who wait, three times in all", () => {
+Deno.test("connection whose server ends with its runtime while it lists starts it again for those who wait, three times in all", () => {
   const run = ways["listing"]!();
   for (let lost = 1; lost < limits.attemptsConditionalMax; lost++) {
-    run.fail("mcp.list", { code: "mcp_connection_lost" });
+    run.fail("mcp.list", { code: "interrupted", retryable: false });
     run.settle("mcp.close", end);
     assert.deepEqual([run.state(), run.launch(), run.replies()], ["connecting", lost + 1, []]);
     run.settle("mcp.connect", greeting);
   }
-  run.fail("mcp.list", { code: "mcp_connection_lost" });
+  run.fail("mcp.list", { code: "interrupted", retryable: false });
   run.settle("mcp.close", end);
-  assert.deepEqual([run.state(), run.replies()], ["failed", ["w mcp_connection_lost"]]);
+  assert.deepEqual([run.state(), run.replies()], ["backoff", ["w interrupted"]]);
 });

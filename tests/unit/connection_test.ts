@@ -15,14 +15,6 @@ import {
 
 const asked = declarationOf({ gate: "prompt" });
 
-/** A connection that failed to connect. */
-function failedConnection(): ConnectionRun {
-  const run = startConnection();
-  run.open("a");
-  run.fail("mcp.connect", { code: "mcp_connect_failed" });
-  return run;
-}
-
 Deno.test("connection rests until somebody wants it, and then starts a granted server without a question", () => {
   const run = startConnection();
   assert.deepEqual([run.state(), run.hasTag("rest"), run.kinds()], ["idle", true, []]);
@@ -114,7 +106,7 @@ Deno.test("connection asks once for one declaration, however often its server is
   run.answer("allow");
   run.settle("mcp.connect", greeting);
   run.settle("mcp.list", listing);
-  run.fail("mcp.watch", { code: "mcp_connection_lost" });
+  run.crash();
   run.open();
   assert.deepEqual([run.state(), run.kinds().filter((kind) => kind === "question.ask").length], [
     "connecting",
@@ -135,28 +127,6 @@ Deno.test("connection asks again after a denial, whenever somebody wants it", ()
   ]);
   run.answer("allow");
   assert.equal(run.state(), "connecting");
-});
-
-// Proves DM-58.
-Deno.test("connection does not try a failed server again for 30 s, then tries once for all who want it", () => {
-  const run = failedConnection();
-  const failedAt = run.now - 1;
-  assert.deepEqual([run.state(), run.hasTag("rest")], ["failed", true]);
-  run.now = failedAt + 30_000 - 1;
-  run.open("b");
-  assert.deepEqual([run.state(), run.pending()], ["failed", []]);
-  assert.deepEqual(run.replies(), ["a mcp_connect_failed", "b mcp_connect_failed"]);
-  assert.deepEqual(run.offers(), ["mcp_connect_failed", "mcp_connect_failed"]);
-  run.now = failedAt + 30_000;
-  run.open("c");
-  run.open("d");
-  assert.deepEqual([run.state(), run.pending(), run.launch()], ["connecting", ["mcp.connect"], 2]);
-  run.fail("mcp.connect", { code: "mcp_connect_timed_out", status: "timed_out" });
-  assert.deepEqual(run.replies().slice(2), ["c mcp_connect_timed_out", "d mcp_connect_timed_out"]);
-  // The second failure is held from its own time on.
-  run.now = failedAt + 2 * 30_000;
-  run.open("e");
-  assert.deepEqual([run.state(), run.offers().length], ["failed", 4]);
 });
 
 Deno.test("connection fails without asking anybody for a server that cannot or must not be started", () => {
@@ -186,7 +156,7 @@ Deno.test("connection fails with what connecting failed with", () => {
     run.open("a");
     run.open();
     run.fail("mcp.connect", { status, code: "mcp_connect_timed_out" });
-    assert.deepEqual([run.state(), run.pending()], ["failed", []]);
+    assert.deepEqual([run.state(), run.pending()], ["backoff", ["timer.set"]]);
     assert.deepEqual([run.replies(), run.offers()], [["a mcp_connect_timed_out"], ["mcp_connect_timed_out"]]);
   }
 });
@@ -198,6 +168,7 @@ Deno.test("connection that was cut off while it connected ends what is left, and
   run.fail("mcp.connect", { status: "unknown", code: "tool_outcome_unknown" });
   assert.deepEqual([run.state(), run.pending(), run.argsOf("mcp.close")], ["closing", ["mcp.close"], {
     launch: 1,
+    drainMs: limits.mcpDrainMs,
   }]);
   run.settle("mcp.close", end);
   assert.deepEqual([run.state(), run.launch(), run.replies()], ["connecting", 2, []]);
@@ -216,10 +187,10 @@ Deno.test("connection gives up on a start that is cut off three times, and tells
     run.fail("mcp.connect", { status: "unknown", code: "tool_outcome_unknown" });
     run.settle("mcp.close", end);
   }
-  assert.deepEqual([run.state(), run.replies()], ["failed", ["a tool_outcome_unknown"]]);
+  assert.deepEqual([run.state(), run.replies()], ["backoff", ["a tool_outcome_unknown"]]);
   assert.deepEqual(run.offers(), ["tool_outcome_unknown"]);
   // Whoever asks later begins to count anew.
-  run.now += limits.mcpFailureHoldMs;
+  run.settle("timer.set", null);
   run.open("b");
   run.fail("mcp.connect", { status: "unknown", code: "tool_outcome_unknown" });
   run.settle("mcp.close", end);
@@ -234,7 +205,7 @@ Deno.test("connection ends a server whose tools cannot be listed, and then fails
   assert.deepEqual([run.state(), run.pending(), run.replies()], ["closing", ["mcp.close"], []]);
   run.open("b");
   run.settle("mcp.close", end);
-  assert.deepEqual([run.state(), run.offers()], ["failed", ["mcp_list_invalid"]]);
+  assert.deepEqual([run.state(), run.offers()], ["backoff", ["mcp_list_invalid"]]);
   assert.deepEqual(run.replies(), ["a mcp_list_invalid", "b mcp_list_invalid"]);
 });
 
@@ -254,15 +225,16 @@ Deno.test("connection ends a server whose greeting or listing is none", () => {
     assert.equal(run.state(), "closing");
     // However ending it comes out.
     run.fail("mcp.close");
-    assert.deepEqual([run.state(), run.replies(), run.offers()], ["failed", [`a ${code}`], [code]]);
+    assert.deepEqual([run.replies(), run.offers()], [[`a ${code}`], [code]]);
+    assert.equal(run.state(), code === "mcp_list_invalid" ? "backoff" : "failed");
   }
 });
 
 Deno.test("connection remembers why its server ended, tells nobody, and starts anew for the next who wants it", () => {
   const run = startConnection();
   run.makeReady();
-  run.fail("mcp.watch", { code: "mcp_connection_lost" });
-  assert.deepEqual([run.state(), run.hasTag("rest"), run.pending()], ["closed", true, []]);
+  run.crash();
+  assert.deepEqual([run.state(), run.hasTag("rest"), run.pending()], ["recovering", true, []]);
   assert.equal((run.context()["failure"] as { code: string }).code, "mcp_connection_lost");
   assert.deepEqual(run.offers(), ["2 tools"]);
   run.open("a");

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { connectionAddress } from "../../schemas/ids.ts";
 import { Connections, type ConnectOrder } from "../../src/mcp/connections.ts";
+import { PrivateHomes } from "../../src/mcp/private_homes.ts";
 import { ProcessRegistry } from "../../src/processes/registry.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 import { childEnv, until, within } from "../support/child_stage.ts";
@@ -43,7 +44,8 @@ Deno.test("connections are opened four at once over all sessions, and the next w
   const registry = new CountingRegistry({ store: ":memory:", runId: "gate", ...seams });
   const self = { command: "false", args: [], env: {} };
   const env = (name: string) => name === "PATH" ? childEnv.PATH : undefined;
-  const connections = new Connections({ registry, clock: seams.clock, env, self });
+  const homes = new PrivateHomes(":memory:");
+  const connections = new Connections({ registry, clock: seams.clock, env, homes, self });
   const orders = [1, 2, 3, 4, 5, 6].map(order);
   const made = orders.map((one) => connections.connect(one));
   try {
@@ -68,5 +70,6 @@ Deno.test("connections are opened four at once over all sessions, and the next w
     for (const { abort } of orders) abort.abort();
     await Promise.allSettled(made);
     await registry.closeAll();
+    await homes.release();
   }
 });

@@ -8,7 +8,6 @@ const shared = {
   tools: { exclude: [] },
   risk: "medium",
   approval_policy: "prompt",
-  connect_timeout_seconds: 30,
   timeout_seconds: 60,
   supports_parallel_tool_calls: false,
 };

@@ -24,6 +24,7 @@ import { type Run, sourceOf, startRun, toolOf } from "../support/desk.ts";
 
 const agent = AgentDefinition.parse({ name: "test", model: "scripted/test" });
 const docs = serverOf("docs");
+const idleMs = limits.mcpIdleParkMs;
 const other = listingOf("docs", [toolOf("search"), toolOf("read")]);
 
 function listedRules(run: Run): readonly unknown[] {
@@ -44,7 +45,7 @@ function ready(): ConnectionRun {
 
 Deno.test("connection lists a server's tools when it is started and started again (AR-15)", () => {
   const run = ready();
-  run.fail("mcp.watch", { code: "mcp_connection_lost" });
+  run.crash();
   run.makeReady();
   assert.deepEqual(listedRules(run), ["connect", "reconnect"]);
 });
@@ -54,7 +55,7 @@ Deno.test("connection tells once that its server's tools changed, and lists them
   run.settle("mcp.watch", { type: "list_changed" });
   assert.deepEqual([run.state(), run.pending(), stales(run)], ["ready", ["mcp.watch"], ["list_changed"]]);
   // What it says now is no news: it is only waited for its end.
-  assert.deepEqual(run.argsOf("mcp.watch"), { launch: 1, stale: true });
+  assert.deepEqual(run.argsOf("mcp.watch"), { launch: 1, stale: true, idleMs });
   run.open("a");
   assert.deepEqual([run.state(), run.replies()], ["listing", []]);
   run.settle("mcp.list", { ...other });
@@ -62,7 +63,7 @@ Deno.test("connection tells once that its server's tools changed, and lists them
     "2 tools",
     "2 tools",
   ]]);
-  assert.deepEqual(run.argsOf("mcp.watch"), { launch: 1 });
+  assert.deepEqual(run.argsOf("mcp.watch"), { launch: 1, idleMs });
   run.open("b");
   assert.deepEqual([run.replies(), listedRules(run)], [["a ready", "b ready"], ["connect", "list_changed"]]);
 });
@@ -124,8 +125,8 @@ Deno.test("connection tells that its server was lost, unless it closed it itself
   run.open();
   run.settle("mcp.connect", greeting);
   run.settle("mcp.list", listing);
-  run.fail("mcp.watch", { code: "mcp_connection_lost" });
-  assert.deepEqual([run.state(), stales(run)], ["closed", ["disconnect"]]);
+  run.crash();
+  assert.deepEqual([run.state(), stales(run)], ["recovering", ["disconnect"]]);
 });
 
 Deno.test("catalog passes on what its own servers say is stale, and nobody else's word (AR-15)", () => {

@@ -1,0 +1,76 @@
+/** A home for each server that is a process: what it keeps there no other server sees, and it sees nothing of ours. */
+import { failure } from "../../schemas/failure.ts";
+import type { McpDeclaration } from "../../schemas/manifest.ts";
+import { realStorePath } from "../journal/store_file.ts";
+
+/** Characters of a fingerprint that tell two declarations of one name apart. */
+const hashCharacters = 12;
+
+/** The homes of the servers of one store: folders beside it, `<store>.homes/<server>-<hash of its declaration>`. */
+export class PrivateHomes {
+  readonly #store: string;
+  /** Where homes are if the store is not a file: for the life of this process. */
+  #temporary: Promise<string> | undefined;
+
+  /** @param store Path of the store, `:memory:`, or the address of a remote one. */
+  constructor(store: string) {
+    this.#store = store;
+  }
+
+  /**
+   * The home of a server, made if it is not there, for its owner alone. Another declaration has another home: what was
+   * kept under one that was approved is not given to one that was not.
+   */
+  async homeOf({ server, fingerprint }: McpDeclaration): Promise<string> {
+    const base = await this.#base();
+    const hash = fingerprint.replace(/^sha256:/, "").slice(0, hashCharacters);
+    const home = `${base}/${server}-${hash}`;
+    try {
+      await makePrivate(base);
+      await makePrivate(home);
+    } catch (error) {
+      throw new HomeError(server, error instanceof Error ? error.name : String(error));
+    }
+    return home;
+  }
+
+  /** Takes away what was made for this process only. */
+  async release(): Promise<void> {
+    const temporary = await this.#temporary;
+    this.#temporary = undefined;
+    if (temporary !== undefined) await Deno.remove(temporary, { recursive: true }).catch(() => {});
+  }
+
+  async #base(): Promise<string> {
+    const isFile = this.#store !== ":memory:" && !/^https?:/.test(this.#store);
+    if (isFile) return `${await realStorePath(this.#store)}.homes`;
+    return await (this.#temporary ??= Deno.makeTempDir({ prefix: "troupe-homes-" }));
+  }
+}
+
+/** A home that cannot be made. */
+export class HomeError extends Error {
+  override readonly name = "HomeError";
+  readonly failure;
+
+  constructor(server: string, why: string) {
+    super(`Cannot make the home of the server "${server}": ${why}`);
+    const advice = "make room, or make the store's folder writable";
+    this.failure = failure(
+      "mcp_connect_failed",
+      `The server "${server}" is not started: its own home cannot be made beside the store (${why}); ${advice}`,
+    );
+  }
+}
+
+/** A link, or something else under that name, is not followed: it may lead anywhere. */
+async function makePrivate(folder: string): Promise<void> {
+  try {
+    await Deno.mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    const { isDirectory, mode } = await Deno.lstat(folder);
+    if (!isDirectory) throw new Deno.errors.NotADirectory(`Cannot use "${folder}": it is no folder`);
+    if (mode !== null && (mode & 0o077) !== 0) await Deno.chmod(folder, 0o700);
+  }
+}
