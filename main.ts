@@ -39,7 +39,9 @@ function ownProgram(env: Cli["env"]): Cli["self"] {
   const names = ["DENO_DIR", "XDG_CACHE_HOME"] as const;
   const given = names.map((name) => [name, env(name) ?? ""] as const);
   // Its home is another one, where there is no cache.
-  const ofCache = given.some(([, value]) => value !== "") ? given : [["DENO_DIR", defaultCache(env)] as const];
+  const ofCache = given.some(([, value]) => value !== "")
+    ? given
+    : [["DENO_DIR", defaultCache(env)] as const];
   return {
     command,
     args: ["run", "--quiet", "--allow-all", "--config", `${folder}/deno.json`, `${folder}/main.ts`],

@@ -156,6 +156,10 @@ export const limits = {
   mcpFarewellMs: 5_000,
   mcpRejectedNotedMax: 100,
   mcpMessageBytesMax: 16 * 1_048_576,
+  /** Lines of a server that are no messages: of so many people are told, and more within the window are a fault. */
+  mcpNoiseLinesToldMax: 10,
+  mcpNoiseLinesMax: 100,
+  mcpNoiseWindowMs: 60_000,
   mcpSchemaBytesMax: 64 * 1_024,
   mcpDescriptionCharactersMax: 4_096,
   /** How long a call may be silent: progress makes it begin anew. Milliseconds. */

@@ -6,6 +6,7 @@ import type { Child, ChildEnd } from "../processes/child.ts";
 import { LineSplitter, LineTooLongError } from "../processes/lines.ts";
 import type { Clock } from "../seams.ts";
 import { type Incoming, readMessage } from "./message.ts";
+import { oneLine } from "./plain_text.ts";
 import type { JSONRPCMessage, Transport } from "./sdk_v1.ts";
 
 /** How long the end of the process and the end of its output may lie apart, so that one story is told. Milliseconds. */
@@ -13,6 +14,8 @@ const settleMs = 200;
 /** Answers of ours to a server that asks and does not read; what comes beyond is not answered. */
 const repliesWaitingMax = 100;
 
+/** What is shown of a line that is no message. */
+const shownCharacters = 200;
 /** Requests of which a second or a late answer is still heard; the oldest are forgotten. */
 const straysHeardMax = 32;
 
@@ -38,13 +41,13 @@ export class NotSentError extends Error {
 export interface ChildTransportOptions {
   readonly child: Child;
   readonly clock: Clock;
-  /** Told once: the first line that is no message. */
-  readonly onNoise: () => void;
+  /** Told of the first lines that are no messages, each as one visible line. */
+  readonly onNoise: (line: string) => void;
 }
 
 /**
- * Carries messages to and from a child. Lines that are no messages are counted and passed over; a message beyond the
- * limit ends the connection. The connection is lost when the child ends, ends its output or does not read its input:
+ * Carries messages to and from a child. Lines that are no messages are counted and passed over; too many of them, or a
+ * message beyond the limit, end the connection. The connection is lost when the child ends, ends its output or does not read its input:
  * once, and for good. The transport never ends the child; whoever opened it does.
  */
 export class ChildTransport implements Transport {
@@ -57,7 +60,7 @@ export class ChildTransport implements Transport {
   readonly lost: Promise<Failure>;
   readonly #child: Child;
   readonly #clock: Clock;
-  readonly #onNoise: () => void;
+  readonly #onNoise: (line: string) => void;
   readonly #asked = new Map<number, Asked>();
   /** Who hears of an answer that comes once more, or too late: each once. */
   readonly #strays = new Map<number, (message: JSONRPCMessage) => void>();
@@ -70,6 +73,8 @@ export class ChildTransport implements Transport {
   #repliesWaiting = 0;
   #lastRequest = -1;
   #noise = 0;
+  /** Lines that were no messages since a moment. */
+  #burst = { sinceMs: -Infinity, lines: 0 };
 
   constructor({ child, clock, onNoise }: ChildTransportOptions) {
     this.#child = child;
@@ -221,7 +226,7 @@ export class ChildTransport implements Transport {
     }
     for (const line of lines) {
       const incoming = readMessage(line);
-      if (incoming === undefined) this.#noteNoise();
+      if (incoming === undefined || (incoming.answers ?? -1) > this.#lastRequest) this.#noteNoise(line);
       else this.#deliver(incoming);
       // The SDK hears of a notification one step later; the answer behind it must not overtake it.
       if (incoming?.answers === undefined) await Promise.resolve();
@@ -241,7 +246,7 @@ export class ChildTransport implements Transport {
     try {
       this.onmessage?.(message);
     } catch {
-      this.#noteNoise();
+      this.#noteNoise(new TextEncoder().encode("a message that cannot be used"));
     }
   }
 
@@ -251,9 +256,13 @@ export class ChildTransport implements Transport {
     hear?.(message);
   }
 
-  #noteNoise(): void {
+  #noteNoise(line: Uint8Array): void {
     this.#noise += 1;
-    if (this.#noise === 1) this.#onNoise();
+    if (this.#noise <= limits.mcpNoiseLinesToldMax) this.#onNoise(shownLine(line));
+    const nowMs = this.#clock.now();
+    if (nowMs - this.#burst.sinceMs >= limits.mcpNoiseWindowMs) this.#burst = { sinceMs: nowMs, lines: 0 };
+    this.#burst.lines += 1;
+    if (this.#burst.lines > limits.mcpNoiseLinesMax) this.end(tooNoisy());
   }
 
   async #settle(event: Promise<unknown>): Promise<void> {
@@ -271,6 +280,17 @@ function describeEnd({ code, signal }: ChildEnd): string {
 
 function lostBy(story: string): Failure {
   return retryableFailure("mcp_connection_lost", story);
+}
+
+function shownLine(line: Uint8Array): string {
+  return oneLine(new TextDecoder().decode(line.subarray(0, 4 * shownCharacters)), shownCharacters);
+}
+
+function tooNoisy(): Failure {
+  const text =
+    `The MCP server wrote more than ${limits.mcpNoiseLinesMax} lines that are no messages to its ` +
+    "standard output within a minute: have it log to its standard error";
+  return failure("mcp_protocol_error", text);
 }
 
 function tooLarge(subject: string): Failure {

@@ -68,7 +68,7 @@ export interface McpClient {
  */
 export async function openMcpClient(options: McpClientOptions): Promise<McpClient> {
   const { child, clock, connectMs, signal } = options;
-  const transport = new ChildTransport({ child, clock, onNoise: () => noteNoise(options) });
+  const transport = new ChildTransport({ child, clock, onNoise: (line) => noteNoise(options, line) });
   const sdk = new Client({ name: "troupe", version }, { capabilities: {} });
   const deadlineAtMs = options.deadlineAtMs ?? clock.now() + connectMs;
   // The signal stays with us: a handshake is not canceled by a message but by the end of the process.
@@ -87,8 +87,8 @@ export async function openMcpClient(options: McpClientOptions): Promise<McpClien
   );
 }
 
-function noteNoise({ onNotice }: McpClientOptions): void {
-  onNotice?.("The MCP server writes lines to its standard output that are no messages; they are passed over");
+function noteNoise({ onNotice }: McpClientOptions, line: string): void {
+  onNotice?.(`The MCP server writes to its standard output what is no message; it is passed over: ${line}`);
 }
 
 /** What is known of a handshake that was not finished. */
@@ -115,7 +115,7 @@ function whyNotOpened({ ended, loss, connectMs, noise }: Attempt): Failure {
   if (ended.type === "threw" && (loss === undefined || loss.code === "mcp_connection_closed")) {
     return failure("mcp_connect_failed", `Cannot connect to the MCP server: ${problemOf(ended.error)}`);
   }
-  if (loss?.code === "mcp_message_too_large") return loss;
+  if (loss?.code === "mcp_message_too_large" || loss?.code === "mcp_protocol_error") return loss;
   return retryableFailure(
     "mcp_connect_failed",
     `${loss?.message ?? "The MCP server ended"} before the handshake was done`,

@@ -19,6 +19,8 @@
  *   reads-late             shakes hands, and reads on once the file `--gate FILE` exists
  *   never-answers          reads, and says nothing at all
  *   noise                  banners, blank lines, NUL and JSON that is no message around every message
+ *   chatty                 `--lines N` lines that are no messages before each answer to a call
+ *   answers-another        answers request 4711, which nobody made, before each answer to a call
  *   big                    `echo` answers with 9,000,000 characters (`--bytes N` for another number)
  *   too-big                `echo` answers with 17 MiB
  *   stderr-flood           5 MB on standard error before it reads anything
@@ -152,6 +154,10 @@ function list(id: Message["id"], cursor: string | undefined): void {
 const waiting: Message[] = [];
 
 function answerCall({ id, params }: Message): void {
+  if (mode === "chatty") {
+    writeAll(encoder.encode("[info] still here\n".repeat(Number(option("lines") ?? 1))));
+  }
+  if (mode === "answers-another") answer(4711, text("the answer to another"));
   if (params?.name === "pid") answer(id, text(String(Deno.pid)));
   else if (params?.name === "environment") answer(id, text(JSON.stringify(Deno.env.toObject())));
   else if (mode === "crlf-and-single-bytes") {

@@ -173,7 +173,7 @@ Deno.test("server that is closed takes no new call, waits for the one in flight,
   }, world.seams.clock);
 });
 
-Deno.test("server's own end is told with the calls that it had served; the end of a runtime is no such end (F21)", () =>
+Deno.test("server's own end is told with the calls that it had served; the end of a runtime is no such end", () =>
   onStage(async ({ connections, open }) => {
     const { root, client } = await open("docs");
     const watching = connections.watch({ root, launch: 1 });

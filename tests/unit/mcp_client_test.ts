@@ -213,7 +213,7 @@ Deno.test("mcp client refuses a server that speaks an unknown revision, or no pr
   assert.match(refused.message, /refused the handshake with error -32603: no\\u\{202e\} license/);
 });
 
-Deno.test("mcp client passes over noise on standard output, and tells of it once", async () => {
+Deno.test("mcp client passes over noise on standard output, and tells the first ten lines of it (F22)", async () => {
   const notices: string[] = [];
   await withClient(startServer("noise"), async (client) => {
     assert.equal((await client.list(never)).length, 3);
@@ -221,7 +221,43 @@ Deno.test("mcp client passes over noise on standard output, and tells of it once
       assert.deepEqual(await call(client, { arguments: { n } }), returned(`{"n":${n}}`));
     }
   }, { onNotice: (text) => notices.push(text) });
-  assert.equal(notices.length, 1);
+  assert.equal(notices.length, 10);
+  assert.match(notices[0] ?? "", /what is no message; it is passed over: Listening on stdio\.\.\.$/);
+  assert.match(notices[2] ?? "", /passed over: \\u\{0\}\\u\{0\}$/);
+});
+
+Deno.test("mcp client ends a server that writes more than 100 lines in a minute that are no messages (F22)", async () => {
+  const notices: string[] = [];
+  const isOver = (lines: number) => startServer("chatty", "--lines", String(lines));
+  await withClient(isOver(100), async (client) => {
+    assert.deepEqual(await call(client), returned("{}"));
+  });
+  await withClient(isOver(101), async (client) => {
+    const lost = await failureOf(call(client), ["lost", "mcp_protocol_error"]);
+    assert.match(lost.message, /more than 100 lines that are no messages .*log to its standard error/);
+    assert.equal((await client.closed).failure.code, "mcp_protocol_error");
+  }, { onNotice: (text) => notices.push(text) });
+  assert.equal(notices.length, 10);
+  // A minute later the count begins anew: it may write as much as before.
+  await withWorld("chatty --lines 60", async (client, world) => {
+    for (let minute = 0; minute < 3; minute++) {
+      assert.deepEqual(await call(client), returned("{}"));
+      await world.advance(limits.mcpNoiseWindowMs);
+    }
+  });
+});
+
+Deno.test("mcp client counts an answer to what nobody asked as a fault, and gives it to no call (F20)", async () => {
+  const notices: string[] = [];
+  await withClient(startServer("answers-another"), async (client) => {
+    const [stray, own] = await Promise.all([
+      call(client, { arguments: { n: 1 } }),
+      call(client, { arguments: { n: 2 } }),
+    ]);
+    assert.deepEqual([stray, own], [returned('{"n":1}'), returned('{"n":2}')]);
+  }, { onNotice: (text) => notices.push(text) });
+  assert.equal(notices.length, 2);
+  assert.match(notices[0] ?? "", /passed over: .*"id":4711,/);
 });
 
 Deno.test("mcp client reads messages that come byte by byte, with CRLF, U+2028 and NUL in them", async () => {
@@ -317,7 +353,7 @@ Deno.test("mcp client learns by itself that a server has ended", async () => {
   });
 });
 
-Deno.test("mcp client gives up a silent call after its idle time and 2 s of grace", async () => {
+Deno.test("mcp client gives up a silent call after its idle time and 2 s of grace (B95)", async () => {
   await withWorld("hangs-in-call", async (client, world) => {
     let isOver = false;
     const result = failureOf(call(client, { idleMs: 3_000 }), ["lost", "mcp_unavailable"]);
@@ -520,7 +556,7 @@ Deno.test("mcp client ends a server that ignores the end of its input and TERM",
   });
 });
 
-Deno.test("mcp client loses a server that closes its input or its output and lives on, and ends it", async () => {
+Deno.test("mcp client loses a server that closes its input or its output and lives on, and ends it (F23)", async () => {
   const silenced = start("sh", ["-c", `${shellHandshake} exec 1>&-; exec sleep 1000`]);
   await withClient(silenced, async (client) => {
     const { failure, end } = await client.closed;

@@ -33,7 +33,7 @@ const open = {
 };
 const cleared = { ...open, id: null, state: "closed", initialize: null };
 
-Deno.test("connection stores its session in itself: transport, address, id, state, last event, initialize (CM-78, CM-79)", () => {
+Deno.test("connection stores its session in itself: transport, address, id, state, last event, initialize (CM-78)", () => {
   const run = startConnection();
   assert.equal(sessionOf(run), undefined);
   run.open();
@@ -45,7 +45,7 @@ Deno.test("connection stores its session in itself: transport, address, id, stat
   assert.deepEqual(note?.body, open);
 });
 
-Deno.test("connection keeps one session for all who use it until it is cleared, and begins another after that (CM-80, CM-82)", () => {
+Deno.test("connection keeps one session for all who use it until it is cleared, and begins another after that (CM-82)", () => {
   const run = startConnection();
   run.makeReady();
   run.open("a");
