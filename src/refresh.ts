@@ -12,7 +12,10 @@ export interface RefreshReport {
   readonly failure?: Failure | undefined;
 }
 
-/** Asks the open servers of a session for their tools again; nothing is started for it. */
+/**
+ * Asks the open servers of a session for their tools again. Of the others only those are started that are held back
+ * after failures: whoever asks wants to know whether they work now.
+ */
 export async function refreshServers(
   kernel: Kernel,
   session: RootAddress,

@@ -43,7 +43,7 @@ export function createMcpConnection(options: McpConnectionOptions): Pick<Perform
     "mcp.watch": async ({ root, request, signal }) => {
       const ended = await runUntil(
         { clock, deadlineAtMs: Infinity, signal },
-        () => connections.watch({ root, ...request.args }),
+        () => connections.watch({ root, ...request.args, signal }),
       );
       if (ended.type === "threw") throw ended.error;
       if (ended.type !== "done") return canceled();

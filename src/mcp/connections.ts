@@ -51,6 +51,8 @@ export interface Watch extends Launch {
   readonly stale?: boolean | undefined;
   /** After so long without a call the server is idle. Milliseconds; never without. */
   readonly idleMs?: number | undefined;
+  /** Aborted when nobody waits any more: then the server is not taken for idle. */
+  readonly signal?: AbortSignal;
 }
 
 /** What is ended, and how patiently. */
@@ -187,10 +189,11 @@ export class Connections {
    * Waits until a server says that its tools changed, unless they are stale anyway, is idle, or ends. One that is idle takes
    * no call from that moment on. One that is not here any more ended with its runtime: a failure.
    */
-  async watch({ root, launch, stale, idleMs }: Watch): Promise<McpNews | Failure> {
+  async watch({ root, launch, stale, idleMs, signal }: Watch): Promise<McpNews | Failure> {
     const live = this.#liveOf({ root, launch });
     if (live === undefined) return gone();
     const enough = new AbortController();
+    signal?.addEventListener("abort", () => enough.abort(), { once: true });
     const changed = stale === true ? [] : [live.client.listChanged().then(() => "list_changed" as const)];
     const idle = idleMs === undefined ? [] : [this.#idle(live, idleMs, enough.signal)];
     const first = await Promise.race([live.client.closed, ...changed, ...idle]);

@@ -12,6 +12,7 @@ import { AgentDefinition } from "../../schemas/agent.ts";
 import { HostPolicy } from "../../schemas/config.ts";
 import { failure } from "../../schemas/failure.ts";
 import type { Json } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import type { QuestionKind } from "../../schemas/question.ts";
 import { SupervisorPolicy } from "../../schemas/supervision.ts";
@@ -19,6 +20,7 @@ import { type Call, failedCall, modelAnswer, sealCatalog, startCall, toolReturn 
 import {
   type ConnectionRun,
   declarationOf,
+  end,
   greeting,
   serverOf,
   startConnection,
@@ -121,11 +123,27 @@ const connectionScripts: Scripts<ConnectionRun> = {
     opened(run).close("c");
     run.settle("mcp.connect", greeting);
   },
+  draining: (run) => {
+    run.makeReady();
+    run.close("c");
+  },
   closed: (run) => {
     run.makeReady();
-    run.fail("mcp.watch");
+    run.close("c");
+    run.settle("mcp.close", end);
   },
-  failed: (run) => opened(run).fail("mcp.connect"),
+  recovering: (run) => {
+    run.makeReady();
+    run.crash();
+  },
+  failed: (run) => opened(run).fail("mcp.connect", { code: "mcp_connect_failed", retryable: false }),
+  backoff: (run) => opened(run).fail("mcp.connect"),
+  quarantined: (run) => {
+    for (let crashes = 0; crashes < limits.mcpCrashesMax; crashes++) {
+      run.makeReady();
+      run.crash();
+    }
+  },
 };
 
 const [first, second] = [rootNamed(1), rootNamed(2)];
