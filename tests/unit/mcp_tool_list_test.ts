@@ -124,7 +124,7 @@ Deno.test("mcp tool list wraps each tool with risk, time, approval and capabilit
   assert.equal(read([], declare({}, { origin })).source.provenance.origin, `docs: ${"o".repeat(194)}`);
 });
 
-Deno.test("mcp tool list takes effect classes from the declaration, never from annotations (AR-10, B89)", () => {
+Deno.test("mcp tool list takes effect classes from the declaration, never from annotations (AR-10)", () => {
   const effects = { get: "idempotent", put: "conditional", "*": "conditional" };
   const annotations = { readOnlyHint: true, idempotentHint: true };
   const classOf = (name: string, effects: object) => {
