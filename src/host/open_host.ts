@@ -18,6 +18,7 @@ import { type HostSecret, readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
 import { readFingerprintKey } from "./fingerprint_key.ts";
 import type { Env } from "./home.ts";
+import { pinFolder, PinStore } from "./pins.ts";
 import { trustFile } from "./trust.ts";
 
 /** Options of {@linkcode openOwner}. */
@@ -62,7 +63,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       seams,
       performers: (services) => {
         made.services = services;
-        return createHostPerformers(services, connections);
+        return createHostPerformers(services, connections, new PinStore(pinFolder(trustFile(env))));
       },
       redactor: createDoorRedactor(known, await doorOptions(location, seams)),
       strict: (options.strict ?? false) || config.durability === "strict",
@@ -76,6 +77,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       policy: config.policy,
       digest,
       secrets: new Set(valueOf.keys()),
+      serverPaths: config.server_paths,
       trustFile: trustFile(env),
     });
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);

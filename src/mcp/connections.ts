@@ -9,6 +9,7 @@ import type { ProcessRegistry } from "../processes/registry.ts";
 import type { Clock } from "../seams.ts";
 import type { McpClient, McpFault } from "./client.ts";
 import { Gate } from "./gate.ts";
+import { asNotCached, denoProgram, npmProgram } from "./npm_program.ts";
 import { cleanFailure, redactingClient } from "./redacting_client.ts";
 import { expandVariables, type ReadVariable } from "./variables.ts";
 
@@ -113,6 +114,8 @@ export class Connections {
     for (const secret of secrets) this.#options.onBound?.(secret);
     await this.close({ root, launch: this.#live.get(root)?.launch ?? launch });
     if (signal.aborted) return closedEarly(declaration);
+    const program = this.#programOf(declaration, manifest, values);
+    if ("code" in program) return named(server, program);
     const startedAt = clock.now();
     const connectMs = manifest.connect_timeout_seconds * 1_000;
     // Loading the SDK takes as long as the server's own start: only who has a server pays for it, and not twice.
@@ -120,7 +123,7 @@ export class Connections {
     loading.catch(() => {});
     try {
       const child = await this.#options.registry.start({
-        ...this.#programOf(manifest, values),
+        ...program,
         cwd: declaration.cwd,
       });
       const { openMcpClient } = await loading;
@@ -129,11 +132,16 @@ export class Connections {
       this.#keep(root, { launch, client, server, secrets, isGone: false });
       return { ...client.greeting, tookMs: clock.now() - startedAt };
     } catch (error) {
-      return whyNot(server, error, secrets);
+      const why = whyNot(server, error, secrets);
+      return manifest.run === undefined ? why : asNotCached(why, server, manifest.run);
     }
   }
 
-  #programOf(manifest: StdioManifest, values: { readonly [name: string]: string }) {
+  #programOf(
+    { paths = { read: [], write: [] } }: McpDeclaration,
+    { command = "", args, run }: StdioManifest,
+    values: { readonly [name: string]: string },
+  ) {
     const { env, self } = this.#options;
     const names = Deno.build.os === "windows" ? [...inherited, ...inheritedOnWindows] : inherited;
     const base: Record<string, string> = {};
@@ -141,12 +149,16 @@ export class Connections {
       const value = env(name);
       if (value !== undefined) base[name] = value;
     }
-    if (manifest.command !== "troupe") {
-      return { command: manifest.command, args: manifest.args, env: { ...base, ...values } };
+    if (run !== undefined) {
+      const deno = denoProgram(env);
+      if ("code" in deno) return deno;
+      const program = npmProgram(run, paths, deno);
+      return { ...program, env: { ...base, ...values, ...program.env } };
     }
+    if (command !== "troupe") return { command, args, env: { ...base, ...values } };
     return {
       command: self.command,
-      args: [...self.args, ...manifest.args],
+      args: [...self.args, ...args],
       env: { ...base, ...self.env, ...values },
     };
   }
