@@ -299,3 +299,38 @@ Deno.test("globs match as the regular expression does that says the same", () =>
     { numRuns: 2_000 },
   );
 });
+
+// B84: an input schema has words that a model reads, and values that it must be able to send.
+Deno.test("mcp tool list takes what nobody sees out of a schema's words, and leaves a tool out whose names or values hold it", () => {
+  const hidden = "\u{e0049}\u200b";
+  const schema = (changes: object) => ({ inputSchema: { ...inputSchema, ...changes } });
+  const { inputSchema: seen } = only(tool(
+    "a",
+    schema({
+      description: `All${hidden}`,
+      properties: {
+        text: { type: "string", description: `One${hidden}`, title: `T${hidden}` },
+        // A property may be called like a keyword.
+        description: { type: "string", $comment: `C${hidden}` },
+      },
+    }),
+  ));
+  assert.deepEqual(seen, {
+    ...inputSchema,
+    description: "All",
+    properties: {
+      text: { type: "string", description: "One", title: "T" },
+      description: { type: "string", $comment: "C" },
+    },
+  });
+  const refused: readonly object[] = [
+    { properties: { [`text${hidden}`]: { type: "string" } } },
+    { properties: { text: { enum: [`a${hidden}`] } } },
+    { properties: { text: { const: `a${hidden}` } } },
+    { properties: { text: { default: { description: `a${hidden}` } } } },
+    { required: [`text${hidden}`] },
+  ];
+  for (const change of refused) {
+    assert.match(reasonOf(tool("a", schema(change))), /characters that nobody sees in a name or a value/);
+  }
+});
