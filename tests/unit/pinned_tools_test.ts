@@ -6,7 +6,9 @@ import { PinStore } from "../../src/host/pins.ts";
 import { pinTools, reviewTools, type ToolPin } from "../../src/mcp/pinned_tools.ts";
 import { digestNow } from "../support/world.ts";
 
-const digest = (bytes: Uint8Array) => Promise.resolve(digestNow(bytes));
+function digest(bytes: Uint8Array): Promise<string> {
+  return Promise.resolve(digestNow(bytes));
+}
 
 const told = {
   name: "a",
