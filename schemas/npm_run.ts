@@ -3,7 +3,7 @@ import { z } from "zod";
 import { limits } from "./limits.ts";
 
 /** Variables that steer the runtime or its loader instead of the server: with them a manifest could undo its own jail. */
-export const steering = /^(?:DENO_|NODE_|NPM_CONFIG_|LD_|DYLD_)/i;
+export const steering = /^(?:DENO_|NODE_(?!ENV$)|NPM_CONFIG_|LD_|DYLD_)/i;
 
 /** A file or folder. Deno separates paths by commas, so that none may hold one. */
 const JailPath = z.string().min(1).max(limits.pathCharactersMax).regex(
