@@ -39,7 +39,7 @@ export function newborn(input: ConnectionInput): ConnectionContext {
 }
 
 /** What stands in the way of opening, before anybody is asked; null if nothing does. */
-export function obstacle({ declaration }: ConnectionContext): Failure | null {
+export function obstacle({ declaration }: Pick<ConnectionContext, "declaration">): Failure | null {
   const { server, manifest, gate, problem } = declaration;
   if (!manifest.enabled) {
     return failure("mcp_disabled", `The server "${server}" is switched off in its manifest`);

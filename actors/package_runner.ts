@@ -16,7 +16,7 @@ const words: ReadonlyMap<string, readonly string[]> = new Map([
 /** True if a server is started by a package runner. */
 export function isPackageRunner(manifest: McpManifest): boolean {
   if (manifest.transport !== "stdio") return false;
-  const { command, args } = manifest;
+  const { command = "", args } = manifest;
   const [, program = ""] = /([^\\/]*?)(?:\.(?:cmd|exe))?$/i.exec(command) ?? [];
   if (runners.has(program) || words.get(program)?.includes(args[0] ?? "")) return true;
   return program === "deno" && args[0] === "run" && args.some((arg) => /^(?:npm|jsr):/.test(arg));

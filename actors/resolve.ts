@@ -129,7 +129,7 @@ function entryFor(request: ResolveRequest, { offer, governance }: Bound, provide
   const override = Object.hasOwn(agent.overrides, canonical) ? agent.overrides[canonical] ?? {} : {};
   const { definition, subject, approvalBy, mayPassUnasked } = wrap(request, offer, override);
   const hidden = hiddenBy(agent, scope, canonical);
-  const disabledBy = hidden ??
+  const disabledBy = hidden ?? quarantinedBy(offer) ??
     (override.enabled === false ? "overrides in agent.yaml switch it off" : takenOutBy(policy, subject));
   return {
     sourceKind: source.kind,
@@ -148,6 +148,11 @@ function entryFor(request: ResolveRequest, { offer, governance }: Bound, provide
     ...(approvalBy === undefined ? {} : { approvalBy }),
     ...(mayPassUnasked ? { mayPassUnasked } : {}),
   };
+}
+
+/** Why a tool is off that is not what was approved of it; a tool may be called `constructor`. */
+function quarantinedBy({ source: { quarantined = {} }, tool }: Offer): string | undefined {
+  return Object.hasOwn(quarantined, tool.name) ? quarantined[tool.name] : undefined;
 }
 
 /** A tool's definition, and what policy made of it. */

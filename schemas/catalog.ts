@@ -103,6 +103,8 @@ export const CatalogSource = z.strictObject({
   role: z.enum(["definitions", "implementations"]).optional(),
   /** True if the operator's manifest says that calls of an MCP server may run at once; its tools' own word never does. */
   parallelSafe: z.boolean().optional(),
+  /** Tools that are not what was approved of them, by name, and why they are off: one clause. */
+  quarantined: z.record(z.string().max(limits.toolNameCharactersMax), z.string().max(400)).optional(),
   tools: z.array(ToolDefinition).max(limits.toolsPerCatalogMax),
 });
 /** One source of tools. */

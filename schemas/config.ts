@@ -54,6 +54,8 @@ export const HostConfig = z.strictObject({
   store: z.string().max(4_096).optional(),
   /** The folder that file tools may read. */
   workspace: z.string().max(4_096).optional(),
+  /** Folders outside the workspace in which servers from npm may be given files to read and to write. */
+  server_paths: z.array(z.string().min(1).max(4_096)).max(64).default([]),
   /** `fast`: only what could hurt waits for the disk (K9). `strict`: everything waits. */
   durability: z.enum(["fast", "strict"]).default("fast"),
   policy: HostPolicy.prefault({}),

@@ -163,6 +163,8 @@ export const McpListing = z.strictObject({
   /** How many were left out; the first 100 of them are named. */
   rejectedCount: z.int().min(0),
   rejected: z.array(McpRejected).max(100),
+  /** The first of those that are off since they are not what was approved; absent if there is none. */
+  quarantined: z.array(McpRejected).max(100).exactOptional(),
 });
 /** What `mcp.list` yields. */
 export type McpListing = z.infer<typeof McpListing>;

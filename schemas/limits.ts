@@ -161,6 +161,9 @@ export const limits = {
   mcpNoiseLinesMax: 100,
   mcpNoiseWindowMs: 60_000,
   mcpSchemaBytesMax: 64 * 1_024,
+  /** Tools that are approved at most of one declaration, over all that its server ever showed. */
+  mcpPinsMax: 4_096,
+  mcpPinsBytesMax: 32 * 1_048_576,
   mcpDescriptionCharactersMax: 4_096,
   /** How long a call may be silent: progress makes it begin anew. Milliseconds. */
   mcpCallIdleMs: 60_000,

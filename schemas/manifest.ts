@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Failure } from "./failure.ts";
 import { Digest, ServerId } from "./ids.ts";
 import { limits } from "./limits.ts";
+import { NpmPaths, NpmRun, steering } from "./npm_run.ts";
 import { Capability } from "./principal.ts";
 import { TrustLevel } from "./provenance.ts";
 import { ApprovalPolicy, EffectClass, RiskLevel } from "./tool.ts";
@@ -46,18 +47,42 @@ const shared = {
   supports_parallel_tool_calls: z.boolean().default(false),
 };
 
-/** A server that is started as a process and spoken to over its standard input and output. */
+/** A server that is started as a process and spoken to over its standard input and output: `command`, or `run`. */
 export const StdioManifest = z.strictObject({
   transport: z.literal("stdio").default("stdio"),
   ...shared,
   /** A program on the PATH or an absolute path; `troupe` is the program that is running. No shell looks at it. */
-  command: z.string().min(1).max(limits.pathCharactersMax),
+  command: z.string().min(1).max(limits.pathCharactersMax).optional(),
+  /** A package of npm, run by Deno under permissions of its own. */
+  run: NpmRun.optional(),
   args: z.array(z.string().max(32_768)).max(256).default([]),
   /** Variables of the server's environment. `${NAME}` is a variable of ours, taken once connecting was approved. */
   env: z.record(VariableName, z.string().max(32_768)).default({}),
   /** The working folder, inside the workspace. Default: the workspace. */
   cwd: z.string().min(1).max(limits.pathCharactersMax).optional(),
-});
+}).superRefine(({ command, run, args, env }, { addIssue }) => {
+  if (command === undefined && run === undefined) {
+    addIssue({ code: "invalid_type", expected: "string", path: ["command"], input: command });
+  }
+  if (run === undefined) return;
+  if (command !== undefined) {
+    addIssue({
+      code: "custom",
+      path: ["run"],
+      message: "must not stand beside command: leave one of them out",
+    });
+  }
+  if (args.length > 0) {
+    addIssue({ code: "custom", path: ["args"], message: "must stand inside run, which has args of its own" });
+  }
+  const name = Object.keys(env).find((one) => steering.test(one));
+  if (name === undefined) return;
+  addIssue({
+    code: "custom",
+    path: ["env", name],
+    message: "must not be set: it changes what Deno itself does",
+  });
+}).meta({ anyOf: [{ required: ["command"] }, { required: ["run"] }] });
 /** A server that is started as a process. */
 export type StdioManifest = z.infer<typeof StdioManifest>;
 
@@ -95,6 +120,8 @@ export const McpDeclaration = z.strictObject({
   fingerprint: Digest,
   /** The working folder, absolute; empty for servers that are no process. */
   cwd: z.string().max(limits.pathCharactersMax),
+  /** What a server from npm may read and write: real paths. */
+  paths: NpmPaths.optional(),
   /** Where the manifest was found, for people: `mcp/docs.yaml`. */
   origin: z.string().min(1).max(200),
   trust: TrustLevel,

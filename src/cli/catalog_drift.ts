@@ -52,7 +52,8 @@ function comparable({ hash: _hash, coreRevision: _revision, ...entry }: CatalogE
   return entry as unknown as Json;
 }
 
-function fieldsBetween(before: Json, after: Json): readonly FieldDrift[] {
+/** The fields in which two values differ. */
+export function fieldsBetween(before: Json, after: Json): readonly FieldDrift[] {
   const fields: FieldDrift[] = [];
   compareAt({ path: "", before, after }, fields);
   return fields;

@@ -29,9 +29,21 @@ export interface Call<S extends OptionSpecs> {
   readonly args: readonly string[];
 }
 
+/** A command as a table of commands knows it. */
+export interface CommandRow {
+  /** One line for `--help`. */
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly command: Command }>;
+}
+
 /** What a command's file exports as `command`. */
 export interface Command<S extends OptionSpecs = OptionSpecs> {
-  /** Arguments in order, for example `AGENT`; those in brackets, `[NAME]`, may be left out. */
+  /** Commands of its own, by the word that follows its name: `troupe mcp add`. */
+  readonly commands?: { readonly [name: string]: CommandRow };
+  /**
+   * Arguments in order, for example `AGENT`; those in brackets, `[NAME]`, may be left out, and what ends in `...` stands
+   * for any number.
+   */
   readonly args: readonly string[];
   /** What the command does, for its `--help`: lines of at most 100 characters. */
   readonly about: readonly string[];

@@ -1,16 +1,9 @@
 /** The commands: a table of names and loaders. A command's file is imported only when it is called: starts stay fast. */
-import type { Cli, Command } from "./cli.ts";
+import type { Cli, Command, CommandRow } from "./cli.ts";
 import { type ExitCode, exitCodes, reportError, UsageError } from "./exit.ts";
 import { helpOf, helpOfAll } from "./help.ts";
 import { nearest, parseOptions } from "./options.ts";
 import { safeText } from "./terminal.ts";
-
-/** A command as the table knows it. */
-export interface CommandRow {
-  /** One line for `troupe --help`. */
-  readonly summary: string;
-  readonly load: () => Promise<{ readonly command: Command }>;
-}
 
 /** All commands, in the order in which `troupe --help` shows them. */
 export const commands: { readonly [name: string]: CommandRow } = {
@@ -39,6 +32,7 @@ export const commands: { readonly [name: string]: CommandRow } = {
     summary: "show and change which MCP servers start without a question",
     load: () => import("./trust.ts"),
   },
+  mcp: { summary: "add, check, trust and call MCP servers of an agent", load: () => import("./mcp/mcp.ts") },
   "mcp-server": { summary: "offer a folder's files to MCP clients", load: () => import("./mcp_server.ts") },
   schema: { summary: "print JSON Schemas of files and messages", load: () => import("./schema.ts") },
   doctor: { summary: "check a store, and salvage what is sound", load: () => import("./doctor.ts") },
@@ -79,15 +73,38 @@ async function dispatch(argv: readonly string[], cli: Cli): Promise<ExitCode> {
   if (first === "--version" || first === "-V") return await dispatch(["version", ...rest], cli);
   const row = Object.hasOwn(commands, first) ? commands[first] : undefined;
   if (row === undefined) throw unknownCommand(first);
+  return await perform({ name: first, row }, rest, cli);
+}
+
+interface Named {
+  /** The words by which it was called: `mcp add`. */
+  readonly name: string;
+  readonly row: CommandRow;
+}
+
+async function perform({ name, row }: Named, words: readonly string[], cli: Cli): Promise<ExitCode> {
   const { command } = await row.load();
-  const end = rest.indexOf("--");
-  const beforeEnd = end < 0 ? rest : rest.slice(0, end);
+  const [next = "", ...rest] = words;
+  const own = command.commands ?? {};
+  const below = Object.hasOwn(own, next) ? own[next] : undefined;
+  if (below !== undefined) return await perform({ name: `${name} ${next}`, row: below }, rest, cli);
+  if (command.commands !== undefined && next !== "" && !next.startsWith("-")) {
+    const near = nearest(next, Object.keys(own));
+    const hint = near === undefined ? `see troupe ${name} --help` : `did you mean troupe ${name} ${near}?`;
+    throw new UsageError(
+      "command_unknown",
+      `There is no command ${JSON.stringify(`${name} ${next}`)}: ${hint}`,
+    );
+  }
+  const end = words.indexOf("--");
+  const beforeEnd = end < 0 ? words : words.slice(0, end);
   if (beforeEnd.includes("--help") || beforeEnd.includes("-h")) {
-    out.write(helpOf(first, row, command, out.style));
+    const { out } = cli.terminal;
+    out.write(helpOf(name, row, command, out.style));
     return exitCodes.ok;
   }
-  const { options, args } = parseOptions(rest, command.options);
-  checkArgs(first, command, args);
+  const { options, args } = parseOptions(words, command.options);
+  checkArgs(name, command, args);
   return await command.run({ cli, options, args });
 }
 
@@ -100,11 +117,11 @@ function unknownCommand(name: string): UsageError {
 
 function checkArgs(name: string, command: Command, args: readonly string[]): void {
   const missing = command.args[args.length];
-  if (missing !== undefined && !missing.startsWith("[")) {
+  if (missing !== undefined && !missing.startsWith("[") && !missing.endsWith("...")) {
     throw new UsageError("argument_missing", `troupe ${name} needs ${missing}: see troupe ${name} --help`);
   }
   const extra = args[command.args.length];
-  if (extra === undefined) return;
+  if (extra === undefined || command.args.at(-1)?.includes("...") === true) return;
   const takesPrompt = command.args.some((arg) => /PROMPT/.test(arg));
   const hint = takesPrompt ? "put the prompt in quotes" : `see troupe ${name} --help`;
   throw new UsageError(

@@ -1,6 +1,5 @@
 /** The help texts, made from the tables. */
-import type { Command } from "./cli.ts";
-import type { CommandRow } from "./command.ts";
+import type { Command, CommandRow } from "./cli.ts";
 import { exitCodes, exitMeanings } from "./exit.ts";
 import type { OptionSpec } from "./options.ts";
 import type { Style } from "./style.ts";
@@ -48,6 +47,7 @@ export function helpOf(name: string, row: CommandRow, command: Command, style: S
     "",
     ...command.about,
     "",
+    ...below(command, style),
     style.bold("Options"),
     ...columns(options),
     "",
@@ -55,6 +55,12 @@ export function helpOf(name: string, row: CommandRow, command: Command, style: S
     ...command.examples.map((example) => `  ${example}`),
     "",
   ].join("\n");
+}
+
+function below({ commands }: Command, style: Style): readonly string[] {
+  if (commands === undefined) return [];
+  const rows = Object.entries(commands).map(([name, { summary }]) => [name, summary] as const);
+  return [style.bold("Commands"), ...columns(rows), ""];
 }
 
 function wordsOf(name: string, spec: OptionSpec): string {

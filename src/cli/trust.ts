@@ -1,6 +1,8 @@
 /** `troupe trust`. */
 import type { LoadedServer } from "../host/declare.ts";
 import { isAbsolute, readHostSettings, workspaceFolder } from "../host/home.ts";
+import { pinFolder, PinStore } from "../host/pins.ts";
+import { permissionRows } from "../host/npm_paths.ts";
 import { type TrustedServer, trustFile, TrustStore } from "../host/trust.ts";
 import { visible } from "../tools/visible.ts";
 import { type Cli, defineCommand, jsonOption } from "./cli.ts";
@@ -59,7 +61,8 @@ export const command = defineCommand({
   },
 });
 
-function openStore(cli: Cli): TrustStore {
+/** Opens the file of what is trusted. */
+export function openStore(cli: Cli): TrustStore {
   const path = trustFile(cli.env);
   if (path !== undefined) return new TrustStore(path);
   const message = "Cannot tell where trust is kept: no home folder is known; name a file in TROUPE_TRUST";
@@ -90,6 +93,9 @@ interface RemoveOptions {
 
 async function remove(cli: Cli, { store, name, json }: RemoveOptions): Promise<void> {
   const folder = await folderOf(name, cli.cwd);
+  // Whoever is trusted again is a stranger: what was approved of its tools goes with the trust.
+  const pins = new PinStore(pinFolder(trustFile(cli.env)));
+  for (const one of await store.list()) if (one.folder === folder) await pins.remove(one.fingerprint);
   const removed = await store.remove(folder);
   const { out } = cli.terminal;
   if (json) out.line(jsonLine({ folder, removed }));
@@ -116,13 +122,16 @@ interface Candidate extends TrustedServer {
   readonly isTrusted: boolean;
 }
 
-interface TrustOptions extends RemoveOptions {
+/** What of an agent is trusted, and where. */
+export interface TrustOptions extends RemoveOptions {
   readonly yes: boolean;
   readonly workspace: string | undefined;
+  /** The server that alone is meant. */
+  readonly only?: string;
 }
 
 /** Shows the servers of an agent, asks, and trusts exactly what was shown. */
-async function trustAgent(cli: Cli, options: TrustOptions): Promise<void> {
+export async function trustAgent(cli: Cli, options: TrustOptions): Promise<void> {
   const { store, yes, json } = options;
   const workspace = await realWorkspace(cli, options.workspace);
   const candidates = await candidatesOf(cli, options, workspace);
@@ -159,7 +168,7 @@ async function realWorkspace(cli: Cli, asked: string | undefined): Promise<strin
 
 async function candidatesOf(
   cli: Cli,
-  { store, name }: Pick<TrustOptions, "store" | "name">,
+  { store, name, only }: Pick<TrustOptions, "store" | "name" | "only">,
   workspace: string,
 ): Promise<readonly Candidate[]> {
   const { digest, clock } = cli.seams;
@@ -169,7 +178,9 @@ async function candidatesOf(
   ]);
   const agent = await loadAgent(name, { cwd: cli.cwd, digest });
   // The servers of an agent that comes with troupe are ours.
-  const servers = agent.home.kind === "folder" ? agent.servers : [];
+  const servers = agent.home.kind === "folder"
+    ? agent.servers.filter(({ server }) => server === (only ?? server))
+    : [];
   const known = new Map((await store.list()).map((one) => [one.fingerprint, one]));
   return await Promise.all(servers.map(async (loaded) => {
     const { server, folder } = loaded;
@@ -209,9 +220,12 @@ function linesOf(
     return keys.length === 0 ? [] : [[label, keys.join(", ")] as const];
   };
   if (manifest.transport === "stdio") {
-    const { command, args, cwd, env } = manifest;
+    const { command = "", args, cwd, env, run } = manifest;
     return [
-      ["command", [command, ...args].map(quoted).join(" ")],
+      ...(run === undefined ? [["command", [command, ...args].map(quoted).join(" ")] as const] : [
+        ["npm", [run.npm, ...run.args].map(quoted).join(" ")] as const,
+        ...permissionRows(run).filter(([, text]) => text !== ""),
+      ]),
       ["cwd", command === "troupe" ? "the workspace" : cwd === undefined ? workspace : `${workspace}/${cwd}`],
       ...names("env", env),
       calls,
@@ -231,22 +245,19 @@ function withoutLogin(url: string): string {
   return parsed.href;
 }
 
-/** Asks the person at the terminal. Silence and the end of input are no consent. */
 async function ask(cli: Cli): Promise<boolean> {
-  const { terminal, seams: { clock } } = cli;
-  if (!terminal.canAsk) {
-    const message =
-      "Nobody can be asked here whether these servers may be started: look at them, then give --yes";
-    throw new UsageError("trust_needs_answer", message);
-  }
+  if (cli.terminal.canAsk) return await askPerson(cli, "Start these servers without asking from now on?");
+  const message =
+    "Nobody can be asked here whether these servers may be started: look at them, then give --yes";
+  throw new UsageError("trust_needs_answer", message);
+}
+
+/** Asks the person at the terminal. Silence and the end of input are no consent. */
+export async function askPerson({ terminal, seams: { clock } }: Cli, question: string): Promise<boolean> {
   const { err } = terminal;
   const never = new AbortController().signal;
   for (;;) {
-    err.write(
-      `Start these servers without asking from now on? ${err.style.bold("y")} yes, ${
-        err.style.bold("n")
-      } no: `,
-    );
+    err.write(`${question} ${err.style.bold("y")} yes, ${err.style.bold("n")} no: `);
     const shownAt = clock.now();
     const line = await terminal.readLine(never);
     const given = line?.trim().toLowerCase();

@@ -1,11 +1,15 @@
 /** `mcp.connect`, `mcp.list`, `mcp.watch`, `mcp.close`: what a connection asks of its server. */
 import type { PortKind } from "../../schemas/effect.ts";
-import { failure } from "../../schemas/failure.ts";
+import type { CatalogSource } from "../../schemas/catalog.ts";
+import { type Failure, failure } from "../../schemas/failure.ts";
 import type { Json } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
+import type { McpDeclaration } from "../../schemas/manifest.ts";
 import { internOffer } from "../../actors/library.ts";
 import { canonicalBytes } from "../canonical.ts";
 import type { BlobDraft } from "../journal/unit.ts";
 import type { Connections } from "../mcp/connections.ts";
+import { type Drift, driftReason, pinTools, type ToolPin } from "../mcp/pinned_tools.ts";
 import { readTools } from "../mcp/tool_list.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
@@ -20,6 +24,17 @@ export interface McpConnectionOptions {
   /** Takes secrets out of what servers say of themselves, and of how they ended. */
   readonly redactor: Redactor;
   readonly putBlob: (blob: BlobDraft) => void;
+  /** Knows what was approved of servers' tools; without it, nothing of them is held against that. */
+  readonly pins?: ToolReview | undefined;
+}
+
+/** Compares what a server tells with what was approved of it. */
+export interface ToolReview {
+  /** Those of the tools that must not be called, and why. */
+  review(
+    declaration: McpDeclaration,
+    told: ReadonlyMap<string, ToolPin>,
+  ): Promise<ReadonlyMap<string, Drift> | Failure>;
 }
 
 type ConnectionPort = Extract<PortKind, "mcp.connect" | "mcp.list" | "mcp.watch" | "mcp.close">;
@@ -63,21 +78,51 @@ export function createMcpConnection(options: McpConnectionOptions): Pick<Perform
 async function list(
   root: string,
   { request, signal }: Parameters<Performers["mcp.list"]>[0],
-  { connections, seams, redactor, putBlob }: McpConnectionOptions,
+  { connections, seams, redactor, putBlob, pins }: McpConnectionOptions,
 ): Promise<PerformerResult> {
   const { declaration, launch } = request.args;
   const raw = await connections.list({ root, launch }, signal);
   if (signal.aborted) return canceled();
   if ("code" in raw) return { status: "failed", failure: cleanFailure(redactor, raw) };
   const { source: read, rejected, rejectedCount } = readTools(raw, { declaration, connection: root });
-  const source = { ...read, parallelSafe: declaration.manifest.supports_parallel_tool_calls };
+  const drifted = await reviewed({ raw, source: read, declaration, pins, digest: seams.digest });
+  if ("code" in drifted) return { status: "failed", failure: cleanFailure(redactor, drifted) };
+  const source = {
+    ...read,
+    parallelSafe: declaration.manifest.supports_parallel_tool_calls,
+    ...(drifted.size === 0 ? {} : { quarantined: Object.fromEntries(drifted) }),
+  };
   const bytes = canonicalBytes(source as unknown as Json);
   const offer = await seams.digest(bytes);
   putBlob({ digest: offer, bytes });
   // What the library holds must be what a later process reads back, to the order of its keys (K5).
   internOffer(offer, JSON.parse(new TextDecoder().decode(bytes)));
   const named = rejected.map((one) => ({ ...one }));
-  return { status: "ok", value: { offer, tools: source.tools.length, rejectedCount, rejected: named } };
+  const quarantined = [...drifted].slice(0, limits.mcpRejectedNotedMax)
+    .map(([tool, reason]) => ({ tool, reason }));
+  const more = quarantined.length === 0 ? {} : { quarantined };
+  return {
+    status: "ok",
+    value: { offer, tools: source.tools.length, rejectedCount, rejected: named, ...more },
+  };
+}
+
+interface Reviewed extends Pick<McpConnectionOptions, "pins"> {
+  readonly raw: readonly unknown[];
+  readonly source: CatalogSource;
+  readonly declaration: McpDeclaration;
+  readonly digest: Seams["digest"];
+}
+
+/** Tools that are not what was approved, each with the reason. Our own servers are part of what runs. */
+async function reviewed(
+  { raw, source, declaration, pins, digest }: Reviewed,
+): Promise<ReadonlyMap<string, string> | Failure> {
+  if (pins === undefined || declaration.trust === "trusted_local") return new Map();
+  const told = await pinTools(raw, new Set(source.tools.map(({ name }) => name)), digest);
+  const drifted = await pins.review(declaration, told);
+  if ("code" in drifted) return drifted;
+  return new Map([...drifted].map(([tool, drift]) => [tool, driftReason(drift, declaration.server)]));
 }
 
 function canceled(): PerformerResult {

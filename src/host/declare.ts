@@ -9,6 +9,7 @@ import type { EffectClass } from "../../schemas/tool.ts";
 import { canonicalBytes, throughJson } from "../canonical.ts";
 import type { Seams } from "../seams.ts";
 import { isAbsolute } from "./home.ts";
+import { allowedPaths, permissionRows, realFolders, resolvePaths } from "./npm_paths.ts";
 
 /** A manifest that was read, and where. */
 export interface LoadedServer {
@@ -29,6 +30,8 @@ export interface DeclareOptions extends FingerprintOptions {
   readonly secrets: ReadonlySet<string>;
   /** True if the operator trusts a fingerprint. */
   readonly isTrusted: (fingerprint: string) => Promise<boolean>;
+  /** Folders outside the workspace that the operator lets servers from npm have. */
+  readonly serverPaths?: readonly string[];
   /** Set for an agent that comes with troupe: its servers are ours, and we say what a repeat of their tools does. */
   readonly builtIn?: { readonly effects: { readonly [tool: string]: EffectClass } };
 }
@@ -44,15 +47,19 @@ export interface FingerprintOptions {
  * Hash of a declaration and all that its start depends on: another one is asked about anew (DM-62). A program may load
  * what lies in its working folder, so trust is for one workspace; our own servers never do.
  */
-export function fingerprintOf(
+export async function fingerprintOf(
   { server, manifest, folder }: LoadedServer,
   { digest, workspace }: FingerprintOptions,
 ): Promise<string> {
   const isOurs = manifest.transport === "stdio" && manifest.command === "troupe";
+  const run = manifest.transport === "stdio" ? manifest.run : undefined;
+  const cwd = manifest.transport === "stdio" ? manifest.cwd ?? "." : ".";
+  // A link that leads elsewhere by now makes other files reachable: that is another declaration.
+  const paths = run === undefined ? {} : { paths: await resolvePaths(run, folderFrom(workspace, cwd)) };
   // What an operator trusted under a release that wrote the default down is trusted still.
   const written = { connect_timeout_seconds: limits.mcpConnectMs / 1_000, ...manifest };
-  const declared = { server, folder, manifest: written, workspace: isOurs ? "" : workspace };
-  return digest(canonicalBytes(throughJson(declared) as unknown as Json));
+  const declared = { server, folder, manifest: written, workspace: isOurs ? "" : workspace, ...paths };
+  return await digest(canonicalBytes(throughJson(declared) as unknown as Json));
 }
 
 /** Why an agent may not have a server started, if it lacks the capability for that (DM-24). */
@@ -96,12 +103,15 @@ export async function declareServer(loaded: LoadedServer, options: DeclareOption
   const folder = manifest.transport === "stdio"
     ? await workingFolder(options.workspace, manifest.cwd ?? ".", server)
     : "";
-  const problem = refusal ?? (typeof folder === "string" ? undefined : folder);
+  const paths = typeof folder === "string" ? await pathsOf(loaded, folder, options) : undefined;
+  const isRefused = paths !== undefined && "code" in paths;
+  const problem = refusal ?? (typeof folder === "string" ? isRefused ? paths : undefined : folder);
   return {
     server,
     manifest,
     fingerprint,
     cwd: typeof folder === "string" ? folder : "",
+    ...(paths === undefined || isRefused ? {} : { paths }),
     origin,
     trust: builtIn !== undefined ? "trusted_local" : isTrusted ? "third_party" : "unknown",
     gate,
@@ -111,13 +121,27 @@ export async function declareServer(loaded: LoadedServer, options: DeclareOption
   };
 }
 
+/** What a server from npm may read and write; undefined for any other. */
+async function pathsOf({ server, manifest }: LoadedServer, cwd: string, options: DeclareOptions) {
+  if (manifest.transport !== "stdio" || manifest.run === undefined) return undefined;
+  const { workspace, serverPaths = [] } = options;
+  return await allowedPaths(server, manifest.run, {
+    cwd,
+    roots: await realFolders([workspace, ...serverPaths]),
+  });
+}
+
+function folderFrom(workspace: string, cwd: string): string {
+  return isAbsolute(cwd) ? cwd : `${workspace}/${cwd}`;
+}
+
 /** The working folder of a server lies in the workspace, whatever links say (DM-60). */
 async function workingFolder(workspace: string, cwd: string, server: string): Promise<string | Failure> {
   const refuse = (why: string) =>
     failure("mcp_working_folder_refused", `The server "${server}" is not started: its cwd "${cwd}" ${why}`);
   try {
     const root = await Deno.realPath(workspace);
-    const folder = await Deno.realPath(isAbsolute(cwd) ? cwd : `${root}/${cwd}`);
+    const folder = await Deno.realPath(folderFrom(root, cwd));
     const isInside = folder === root || folder.startsWith(root.endsWith("/") ? root : `${root}/`);
     if (!isInside) return refuse("lies outside the workspace");
     return (await Deno.stat(folder)).isDirectory ? folder : refuse("is no folder");
@@ -132,10 +156,13 @@ async function previewOf(manifest: McpManifest, digest: Seams["digest"]): Promis
     const { origin, pathname } = new URL(manifest.url);
     return lines([["url", `${origin}${pathname}`], ["headers", Object.keys(manifest.headers).join(", ")]]);
   }
+  const { run, command = "" } = manifest;
   const args: string[] = [];
-  for (const arg of manifest.args) args.push(await shapeOf(arg, digest));
+  for (const arg of run?.args ?? manifest.args) args.push(await shapeOf(arg, digest));
+  const jail = run === undefined ? [] : [["npm", run.npm] as const, ...permissionRows(run)];
   return lines([
-    ["command", manifest.command],
+    ["command", command],
+    ...jail,
     ["arguments", args.join(" ")],
     ["cwd", manifest.cwd ?? "the workspace"],
     ["variables", Object.keys(manifest.env).join(", ")],

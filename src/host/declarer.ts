@@ -13,6 +13,8 @@ export interface DeclarerOptions {
   readonly digest: Seams["digest"];
   /** Names of the host's secrets. */
   readonly secrets: ReadonlySet<string>;
+  /** Folders outside workspaces that servers from npm may be given. */
+  readonly serverPaths?: readonly string[];
   /** Where trust is kept; undefined if no place is known: then nothing is trusted. */
   readonly trustFile: string | undefined;
 }
@@ -35,7 +37,7 @@ export class Declarer {
     servers: readonly LoadedServer[],
     capabilities: readonly string[],
   ): Promise<readonly McpDeclaration[]> {
-    const { policy, digest, secrets, trustFile } = this.#options;
+    const { policy, digest, secrets, trustFile, serverPaths = [] } = this.#options;
     const embedded = home.agent.kind === "embedded" ? embeddedAgent(home.agent.name) : undefined;
     const loaded = home.agent.kind === "embedded" ? embedded?.servers ?? [] : servers;
     const isTrusted = async (fingerprint: string) =>
@@ -44,7 +46,16 @@ export class Declarer {
     const { workspace } = home;
     const declarations: McpDeclaration[] = [];
     for (const server of loaded) {
-      const options = { workspace, policy, capabilities, secrets, digest, isTrusted, ...builtIn };
+      const options = {
+        workspace,
+        policy,
+        capabilities,
+        secrets,
+        digest,
+        isTrusted,
+        serverPaths,
+        ...builtIn,
+      };
       declarations.push(await declareServer(server, options));
     }
     return declarations;

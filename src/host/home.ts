@@ -31,7 +31,11 @@ export async function readHostSettings(env: Env): Promise<HostSettings> {
     throw new ConfigError(`Cannot read the configuration "${file}": ${reason}`, file, { line: 1, column: 1 });
   }
   const settings = { config: await readConfigFile(HostConfig, text, file), file };
-  return { ...settings, config: { ...settings.config, secrets: absoluteSecrets(env, settings) } };
+  const serverPaths = settings.config.server_paths.map((path) => besideConfig(path, env, settings));
+  return {
+    ...settings,
+    config: { ...settings.config, secrets: absoluteSecrets(env, settings), server_paths: serverPaths },
+  };
 }
 
 /** Files of secrets are named as other files of the configuration are: beside it, or below the user's folder. */

@@ -7,7 +7,7 @@ import { PermissionMode } from "../../schemas/mode.ts";
 import type { Conversations } from "../effects/conversation.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
 import { createMcpCall } from "../effects/mcp_call.ts";
-import { createMcpConnection } from "../effects/mcp_connection.ts";
+import { createMcpConnection, type ToolReview } from "../effects/mcp_connection.ts";
 import { createProgramCall } from "../effects/program_call.ts";
 import { type CallPerformer, createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
 import type { Connections } from "../mcp/connections.ts";
@@ -45,7 +45,11 @@ interface Place {
 }
 
 /** Makes the performers of a host. */
-export function createHostPerformers(services: HostServices, connections: Connections): HostPerformers {
+export function createHostPerformers(
+  services: HostServices,
+  connections: Connections,
+  pins?: ToolReview,
+): HostPerformers {
   const places = new Places(services);
   const { conversations, catalogOf, journal, rawArguments, redactor, seams } = services;
   const call = createToolCall({
@@ -78,7 +82,13 @@ export function createHostPerformers(services: HostServices, connections: Connec
     program: createProgramCall({ programOf: (name) => services.programs.find(name), seams }),
   });
   return {
-    ...createMcpConnection({ connections, seams, redactor, putBlob: (blob) => journal.writer.putBlob(blob) }),
+    ...createMcpConnection({
+      connections,
+      seams,
+      redactor,
+      putBlob: (blob) => journal.writer.putBlob(blob),
+      pins,
+    }),
     "mcp.call": afterHome(places, conversations, call),
     "tool.call": afterHome(places, conversations, call),
     "tool.verify": createToolVerify(),

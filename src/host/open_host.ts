@@ -19,6 +19,7 @@ import { type HostSecret, readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
 import { readFingerprintKey } from "./fingerprint_key.ts";
 import type { Env } from "./home.ts";
+import { pinFolder, PinStore } from "./pins.ts";
 import { trustFile } from "./trust.ts";
 
 /** Options of {@linkcode openOwner}. */
@@ -65,7 +66,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       seams,
       performers: (services) => {
         made.services = services;
-        return createHostPerformers(services, connections);
+        return createHostPerformers(services, connections, new PinStore(pinFolder(trustFile(env))));
       },
       redactor: createDoorRedactor(known, await doorOptions(location, seams)),
       strict: (options.strict ?? false) || config.durability === "strict",
@@ -79,6 +80,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       policy: config.policy,
       digest,
       secrets: new Set(valueOf.keys()),
+      serverPaths: config.server_paths,
       trustFile: trustFile(env),
     });
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Digest, ServerId } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { Env } from "./home.ts";
+import { fileMode, folderMode, othersMayWrite, replaceFile } from "./replace_file.ts";
 
 /** A server that may be started without a question, as long as its declaration has this fingerprint (DM-62). */
 export const TrustedServer = z.strictObject({
@@ -33,10 +34,6 @@ export class TrustError extends Error {
   }
 }
 
-const fileMode = 0o600;
-const folderMode = 0o700;
-/** Bits of a mode by which the group or everybody may write. */
-const othersMayWrite = 0o022;
 /** Largest file, in bytes: some thousand servers. */
 const fileBytesMax = 1_048_576;
 
@@ -125,14 +122,9 @@ export class TrustStore {
         "take some away with troupe trust FOLDER --remove";
       throw new TrustError("trust_full", message);
     }
-    const draft = `${this.#path}.part`;
     try {
-      // Only a process that died in here can have left one, since we hold the lock.
-      await removeIfThere(draft);
-      await writeNew(draft, bytes);
-      await Deno.rename(draft, this.#path);
+      await replaceFile(this.#path, bytes);
     } catch (error) {
-      await Deno.remove(draft).catch(() => {});
       throw this.#unwritable(error);
     }
   }
@@ -195,19 +187,4 @@ export class TrustStore {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/** Flushed: a file that is moved to its place before its content is on disk can be found empty after a power cut. */
-async function writeNew(path: string, bytes: Uint8Array): Promise<void> {
-  using file = await Deno.open(path, { write: true, createNew: true, mode: fileMode });
-  for (let written = 0; written < bytes.length;) written += await file.write(bytes.subarray(written));
-  await file.sync();
-}
-
-async function removeIfThere(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }

@@ -19,6 +19,7 @@ export { McpFault } from "./request.ts";
 
 const versionCharactersMax = 40;
 const nameCharactersMax = 200;
+const capabilitiesMax = 64;
 const stderrCharactersMax = 20_000;
 const lastWordsCharactersMax = 1_000;
 const problemCharactersMax = 300;
@@ -47,6 +48,8 @@ export interface McpClosed {
 /** An open connection to a server. */
 export interface McpClient {
   readonly greeting: Omit<McpGreeting, "tookMs">;
+  /** What the server says that it can do: `tools`, `resources`, … */
+  readonly capabilities?: readonly string[];
   /** All tools of all pages, unread. Throws {@linkcode McpFault}. */
   list(signal: AbortSignal): Promise<readonly unknown[]>;
   /** Calls a tool. Never rejects. */
@@ -137,6 +140,7 @@ function withLastWords(reason: Failure, stderr: string): Failure {
 
 class OpenClient implements McpClient {
   readonly greeting: Omit<McpGreeting, "tookMs">;
+  readonly capabilities: readonly string[];
   readonly closed: Promise<McpClosed>;
   readonly #connection: Connection;
   readonly #child: Child;
@@ -146,6 +150,8 @@ class OpenClient implements McpClient {
     this.#connection = connection;
     this.#child = child;
     this.greeting = greetingOf(connection);
+    this.capabilities = Object.keys(connection.sdk.getServerCapabilities() ?? {})
+      .map((name) => oneLine(name, versionCharactersMax)).slice(0, capabilitiesMax);
     this.closed = this.#end();
     // Whatever the notice says, and however often it comes, it means one thing.
     connection.sdk.setNotificationHandler(

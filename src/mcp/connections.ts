@@ -12,6 +12,7 @@ import { CallCount } from "./call_count.ts";
 import { baseEnvironment } from "./child_environment.ts";
 import type { McpClient, McpFault } from "./client.ts";
 import { Gate } from "./gate.ts";
+import { asNotCached, denoProgram, npmProgram } from "./npm_program.ts";
 import { HomeError, type PrivateHomes } from "./private_homes.ts";
 import { cleanFailure, redactingClient } from "./redacting_client.ts";
 import { expandVariables, type ReadVariable } from "./variables.ts";
@@ -140,8 +141,10 @@ export class Connections {
     loading.catch(() => {});
     try {
       const home = await this.#options.homes.homeOf(declaration);
+      const program = this.#programOf(declaration, manifest, { home, values });
+      if ("code" in program) return named(server, program);
       const child = await this.#options.registry.start({
-        ...this.#programOf(manifest, home, values),
+        ...program,
         cwd: declaration.cwd,
       });
       const { openMcpClient } = await loading;
@@ -152,19 +155,28 @@ export class Connections {
       this.#keep(root, { launch, client, server, secrets, calls, isGone: false });
       return { ...client.greeting, tookMs: clock.now() - startedAt };
     } catch (error) {
-      return whyNot(server, error, secrets);
+      const why = whyNot(server, error, secrets);
+      return manifest.run === undefined ? why : asNotCached(why, server, manifest.run);
     }
   }
 
-  #programOf(manifest: StdioManifest, home: string, values: { readonly [name: string]: string }) {
+  #programOf(
+    { paths = { read: [], write: [] } }: McpDeclaration,
+    { command = "", args, run }: StdioManifest,
+    { home, values }: { readonly home: string; readonly values: { readonly [name: string]: string } },
+  ) {
     const { env, self } = this.#options;
     const base = baseEnvironment(env, home);
-    if (manifest.command !== "troupe") {
-      return { command: manifest.command, args: manifest.args, env: { ...base, ...values } };
+    if (run !== undefined) {
+      const deno = denoProgram(env);
+      if ("code" in deno) return deno;
+      const program = npmProgram(run, paths, deno);
+      return { ...program, env: { ...base, ...values, ...program.env } };
     }
+    if (command !== "troupe") return { command, args, env: { ...base, ...values } };
     return {
       command: self.command,
-      args: [...self.args, ...manifest.args],
+      args: [...self.args, ...args],
       env: { ...base, ...self.env, ...values },
     };
   }

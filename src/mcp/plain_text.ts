@@ -7,6 +7,10 @@ import { head, visible } from "../tools/visible.ts";
  */
 const hidden = /(?![\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
 
+/** What shows nothing, or turns the order of what stands around it; for a model it is text like any other. */
+const unseen =
+  /(?![\ufe0e\ufe0f])[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}\p{Default_Ignorable_Code_Point}]/gu;
+
 /** The sign of a cut. */
 const ellipsis = "…";
 
@@ -24,6 +28,11 @@ export function plainText(text: string, charactersMax: number): string {
 export function oneLine(text: string, charactersMax: number): string {
   const shown = escape(cut(text, charactersMax).trim().replace(/\s+/g, " "));
   return cut(shown, charactersMax);
+}
+
+/** `text` without characters that nobody sees: what a person cannot read, a model is not told (B84). */
+export function withoutUnseen(text: string): string {
+  return text.replace(unseen, "");
 }
 
 /** The last lines of what a process wrote, joined on one line, at most `charactersMax` characters long. */

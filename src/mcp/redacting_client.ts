@@ -9,6 +9,7 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
   const clean = <T>(value: T) => withoutSecretsDeep(value, secrets);
   return {
     greeting: clean(client.greeting),
+    ...(client.capabilities === undefined ? {} : { capabilities: clean(client.capabilities) }),
     list: async (signal) => clean(await client.list(signal)),
     call: async (request) =>
       cleanResult(

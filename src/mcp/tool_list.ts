@@ -10,7 +10,8 @@ import { type EffectClass, ToolDefinition, ToolName } from "../../schemas/tool.t
 import { head } from "../tools/visible.ts";
 import { isOffered } from "./glob.ts";
 import { asJsonObject, isRecord } from "./json_bounds.ts";
-import { oneLine, plainText } from "./plain_text.ts";
+import { oneLine, plainText, withoutUnseen } from "./plain_text.ts";
+import { seenSchema } from "./seen_schema.ts";
 
 const titleCharactersMax = 200;
 const originCharactersMax = 200;
@@ -119,8 +120,8 @@ function readTexts(one: { readonly [key: string]: unknown }): Pick<Told, "title"
   const description = one["description"] ?? "";
   if (typeof description !== "string") throw new Rejection("its description is no text");
   return {
-    title: typeof title === "string" ? oneLine(title, titleCharactersMax) : "",
-    description: plainText(description, limits.mcpDescriptionCharactersMax),
+    title: typeof title === "string" ? oneLine(withoutUnseen(title), titleCharactersMax) : "",
+    description: plainText(withoutUnseen(description), limits.mcpDescriptionCharactersMax),
   };
 }
 
@@ -137,7 +138,11 @@ function readSchema(schema: unknown): JsonObject {
   if (read.json["type"] !== "object") throw new Rejection('its inputSchema lacks "type": "object"');
   const problem = schemaProblem(read.json);
   if (problem !== undefined) throw new Rejection(`its inputSchema is not supported: ${problem}`);
-  return read.json;
+  const seen = seenSchema(read.json);
+  if (seen === undefined) {
+    throw new Rejection("its inputSchema holds characters that nobody sees in a name or a value");
+  }
+  return seen;
 }
 
 function define(told: Told, declaration: McpDeclaration): ToolDefinition {

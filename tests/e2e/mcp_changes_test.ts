@@ -154,14 +154,21 @@ Deno.test("server whose tools changed between turns opens a new epoch, and crash
           calls: [callOf("docs__search", { query: "4" }), callOf("docs__list", { at: "5" })],
         },
         { text: "second" },
+        { calls: [callOf("docs__search", { query: "6" })] },
+        { text: "third" },
       ],
     });
     await stage.output(...firstTurn, "--answer", "allow");
     await writeTools(stage, [["search", "query"], ["list", "at"]]);
     const second = await stage.output(...nextTurn, "--answer", "allow");
     assert.match(second, /✗ docs__search {2}invalid {2}.*query/);
-    assert.match(second, /docs found \{"query":"4"\}[^]*docs found \{"at":"5"\}[^]*second\nturn 2 completed/);
-    assert.deepEqual(epochsIn(await entriesOf(stage, "last")), [1, 2, 3]);
+    // What changed waits for an approval; what came is there at once.
+    assert.match(second, /✗ docs__search {2}denied {2}.*not any more what was approved/);
+    assert.match(second, /docs found \{"at":"5"\}[^]*second\nturn 2 completed/);
+    await stage.output("mcp", "trust", "docs", "--agent", "agent", "--workspace", "ws", "--yes");
+    const third = await stage.output(...nextTurn, "--answer", "allow");
+    assert.match(third, /docs found \{"query":"6"\}[^]*third\nturn 3 completed/);
+    assert.deepEqual(epochsIn(await entriesOf(stage, "last")), [1, 2, 3, 4]);
     const replayed = await stage.output("replay", "last", "--strict");
     assert.equal(replayed.match(/no divergence/g)?.length, 3, replayed);
   });

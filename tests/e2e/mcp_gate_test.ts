@@ -146,11 +146,19 @@ Deno.test("schema prints the manifest's, by which a manifest of each transport c
     const kinds: readonly {
       readonly properties: { readonly transport: { readonly const: string } };
       readonly required: readonly string[];
+      readonly anyOf?: readonly unknown[];
       readonly additionalProperties: boolean;
     }[] = schema.oneOf ?? schema.anyOf;
     assert.deepEqual(
-      kinds.map((kind) => [kind.properties.transport.const, kind.required, kind.additionalProperties]),
-      [["stdio", ["command"], false], ["streamable_http", ["transport", "url"], false]],
+      kinds.map((kind) => [
+        kind.properties.transport.const,
+        kind.anyOf ?? kind.required,
+        kind.additionalProperties,
+      ]),
+      [
+        ["stdio", [{ required: ["command"] }, { required: ["run"] }], false],
+        ["streamable_http", ["transport", "url"], false],
+      ],
     );
   });
 });

@@ -31,6 +31,14 @@ interface Shown {
   readonly text: string;
 }
 
+/** Variables of this process that a reader's shell has too: where packages come from. */
+function fromHere(...names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => {
+    const value = Deno.env.get(name);
+    return value === undefined ? [] : [[name, value]];
+  }));
+}
+
 async function runBlock(block: string, folder: string): Promise<Shown> {
   const { code, stdout, stderr } = await new Deno.Command("sh", {
     args: ["-c", preamble() + block],
@@ -39,7 +47,14 @@ async function runBlock(block: string, folder: string): Promise<Shown> {
     env: {
       PATH: Deno.env.get("PATH") ?? "",
       HOME: folder,
-      ...(Deno.env.has("DENO_DIR") ? { DENO_DIR: Deno.env.get("DENO_DIR") ?? "" } : {}),
+      ...fromHere(
+        "DENO_DIR",
+        "NPM_CONFIG_REGISTRY",
+        "DENO_CERT",
+        "DENO_TLS_CA_STORE",
+        "SSL_CERT_FILE",
+        "HTTPS_PROXY",
+      ),
       XDG_CACHE_HOME: Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME")}/.cache`,
       NO_COLOR: "1",
     },
@@ -78,26 +93,42 @@ const expected: readonly (readonly RegExp[])[] = [
   [/Wrote \d+ entries/, /no divergence/, /nothing is wrong/],
 ];
 
+async function runSection(section: string, shown: readonly (readonly RegExp[])[]): Promise<void> {
+  const blocks = await blocksOf(section);
+  assert.equal(blocks.length, shown.length);
+  const folder = await Deno.makeTempDir({ prefix: "troupe-readme-" });
+  try {
+    for (const [at, block] of blocks.entries()) {
+      const { code, text } = await runBlock(block, folder);
+      assert.equal(code, 0, `block ${at + 1} ended with ${code}:\n${block}\n${text}`);
+      for (const pattern of shown[at] ?? []) {
+        assert.match(text, pattern, `block ${at + 1} shows:\n${text}`);
+      }
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
 // Proves AR-36 and AR-46 as a reader meets them: the scripted model drives real tools and a real server, and replays.
 Deno.test({
   name: "README's ten minutes run as they are written, command by command",
   ignore: Deno.build.os === "windows",
-  fn: async () => {
-    const blocks = await blocksOf("Ten minutes");
-    assert.equal(blocks.length, expected.length);
-    const folder = await Deno.makeTempDir({ prefix: "troupe-readme-" });
-    try {
-      for (const [at, block] of blocks.entries()) {
-        const { code, text } = await runBlock(block, folder);
-        assert.equal(code, 0, `block ${at + 1} ended with ${code}:\n${block}\n${text}`);
-        for (const pattern of expected[at] ?? []) {
-          assert.match(text, pattern, `block ${at + 1} shows:\n${text}`);
-        }
-      }
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
-  },
+  fn: () => runSection("Ten minutes", expected),
+});
+
+// Needs npm, as a reader does.
+Deno.test({
+  name: "README's commands about MCP servers run as they are written",
+  ignore: Deno.build.os === "windows",
+  fn: () =>
+    runSection("MCP servers", [[
+      /^Wrote mcp\/archive\.yaml\nFetched npm:/m,
+      /^list_directory +ok +/m,
+      /^ {2}reads +\.\n {2}writes +notes$/m,
+      /\[FILE\] agent\.yaml/,
+      /^.* started +secure-filesystem-server .*\n.* listed +14 tools, 0 left out/m,
+    ]]),
 });
 
 Deno.test("README names no command that does not exist", async () => {

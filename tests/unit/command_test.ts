@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import deno from "../../deno.json" with { type: "json" };
 import { commands, runCli } from "../../src/cli/command.ts";
+import type { CommandRow } from "../../src/cli/cli.ts";
 import { firstDifference } from "../../src/cli/difference.ts";
 import { helpOf, helpOfAll } from "../../src/cli/help.ts";
 import { createStyle } from "../../src/cli/style.ts";
@@ -10,10 +11,15 @@ import { createWorld } from "../support/world.ts";
 
 Deno.test("command help has a usage, options and examples for every command", async () => {
   const style = createStyle(false);
-  const all = helpOfAll(commands, style);
-  for (const [name, row] of Object.entries(commands)) {
-    assert.match(all, new RegExp(`^  ${name} +${row.summary}$`, "m"));
+  const rows: (readonly [name: string, row: CommandRow, all: string])[] = Object.entries(commands)
+    .map(([name, row]) => [name, row, helpOfAll(commands, style)]);
+  for (const [name, row, all] of rows) {
+    assert.match(all, new RegExp(`^  ${name.split(" ").at(-1)} +${row.summary}$`, "m"));
     const { command } = await row.load();
+    const shown = helpOf(name, row, command, style);
+    for (const [below, one] of Object.entries(command.commands ?? {})) {
+      rows.push([`${name} ${below}`, one, shown]);
+    }
     const help = helpOf(name, row, command, style);
     assert.ok(command.examples.length > 0, name);
     for (const example of command.examples) {

@@ -219,12 +219,13 @@ Deno.test("mcp tool list offers at most as many tools as a catalog may have", ()
   assert.deepEqual(list.rejected[0], { tool: "t1024", reason: "the server offers more than 1024 tools" });
 });
 
-Deno.test("mcp tool list shows or takes out what is invisible or acts in titles and descriptions", () => {
+// B84: what a person cannot see, no model is told; what acts on a screen is shown.
+Deno.test("mcp tool list takes out what is invisible and shows what acts in titles and descriptions", () => {
   const hidden = "\u{e0049}\u{e0067}\u200b\u202e\u0007\u180e\ufe00\u{e0100}\ud800";
   const { title, description } = only(
     tool("a", { title: `T${hidden}\n\tU`, description: `One\r\ntwo\tthree ✔\ufe0f ${hidden}.` }),
   );
-  const shown = "\\u{e0049}\\u{e0067}\\u{200b}\\u{202e}\\u{7}\\u{180e}\\u{fe00}\\u{e0100}\\u{d800}";
+  const shown = "\\u{7}\\u{d800}";
   assert.equal(title, `T${shown} U`);
   assert.equal(description, `One\ntwo\tthree ✔\ufe0f ${shown}.`);
 });
@@ -297,4 +298,39 @@ Deno.test("globs match as the regular expression does that says the same", () =>
     }),
     { numRuns: 2_000 },
   );
+});
+
+// B84: an input schema has words that a model reads, and values that it must be able to send.
+Deno.test("mcp tool list takes what nobody sees out of a schema's words, and leaves a tool out whose names or values hold it", () => {
+  const hidden = "\u{e0049}\u200b";
+  const schema = (changes: object) => ({ inputSchema: { ...inputSchema, ...changes } });
+  const { inputSchema: seen } = only(tool(
+    "a",
+    schema({
+      description: `All${hidden}`,
+      properties: {
+        text: { type: "string", description: `One${hidden}`, title: `T${hidden}` },
+        // A property may be called like a keyword.
+        description: { type: "string", $comment: `C${hidden}` },
+      },
+    }),
+  ));
+  assert.deepEqual(seen, {
+    ...inputSchema,
+    description: "All",
+    properties: {
+      text: { type: "string", description: "One", title: "T" },
+      description: { type: "string", $comment: "C" },
+    },
+  });
+  const refused: readonly object[] = [
+    { properties: { [`text${hidden}`]: { type: "string" } } },
+    { properties: { text: { enum: [`a${hidden}`] } } },
+    { properties: { text: { const: `a${hidden}` } } },
+    { properties: { text: { default: { description: `a${hidden}` } } } },
+    { required: [`text${hidden}`] },
+  ];
+  for (const change of refused) {
+    assert.match(reasonOf(tool("a", schema(change))), /characters that nobody sees in a name or a value/);
+  }
 });
