@@ -40,6 +40,7 @@ export class CallCount {
   counted(client: McpClient): McpClient {
     return {
       greeting: client.greeting,
+      ...(client.capabilities === undefined ? {} : { capabilities: client.capabilities }),
       closed: client.closed,
       list: (signal) => client.list(signal),
       listChanged: () => client.listChanged(),
