@@ -137,6 +137,18 @@ export const limits = {
   mcpFarewellMs: 5_000,
   mcpRejectedNotedMax: 100,
   mcpMessageBytesMax: 16 * 1_048_576,
+  /** Of one answer that comes as a stream of events: bytes and events, then what it should bring is in doubt (B94). */
+  mcpStreamBytesMax: 64 * 1_048_576,
+  mcpStreamEventsMax: 10_000,
+  mcpEventIdCharactersMax: 1_024,
+  /** Of each part of what a server answered to `initialize`, as it is kept. */
+  mcpInitializedCharactersMax: 1_024,
+  mcpSessionIdCharactersMax: 1_024,
+  /** How long a server is given to end a session that we give back. Milliseconds. */
+  mcpDeleteMs: 2_000,
+  /** Waits before a broken stream is opened again: at first, unless the server says so, and at most. Milliseconds. */
+  mcpReopenMs: 1_000,
+  mcpReopenMsMax: 60_000,
   mcpSchemaBytesMax: 64 * 1_024,
   mcpDescriptionCharactersMax: 4_096,
   /** How long a call may be silent: progress makes it begin anew. Milliseconds. */

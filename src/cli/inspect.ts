@@ -1,6 +1,7 @@
 /** `troupe inspect`. */
 import { checkRecords, type RecordProblem } from "../../actors/record_check.ts";
-import type { ToolRecords } from "../../schemas/record.ts";
+import type { McpSessionRecord, ToolRecords } from "../../schemas/record.ts";
+import { readMcpSessions } from "../records/mcp_sessions.ts";
 import { readRecords } from "../records/session_records.ts";
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { CheckFailedError, exitCodes } from "./exit.ts";
@@ -14,8 +15,9 @@ export const command = defineCommand({
   args: ["SESSION"],
   about: [
     "Shows the records of a session: which tools were defined and how each is governed, what every turn was bound to,",
-    "and what was called. They are read off the journal and checked: whatever refers to something else than it should",
-    "is named, and the exit code is 3. SESSION is an id, an unambiguous part of one, or last.",
+    "what was called, and the sessions of MCP servers by HTTP. They are read off the journal and checked: whatever",
+    "refers to something else than it should is named, and the exit code is 3. SESSION is an id, an unambiguous part",
+    "of one, or last.",
   ],
   options: { store: storeOption, json: jsonOption },
   examples: ["troupe inspect last", "troupe inspect last --json"],
@@ -23,15 +25,24 @@ export const command = defineCommand({
     const host = await openReading(cli, await locateStore(cli, options.store));
     try {
       const { address: session } = await findSession(host, args[0] ?? "");
+      const mcpSessions = await readMcpSessions({
+        session,
+        roots: await host.listRoots(),
+        pages: (root) => host.readPages(root),
+      });
       const records = await readRecords({
         session,
         pages: host.readPages(session),
         readBlob: (digest) => host.readBlob(digest),
         digest: cli.seams.digest,
+        mcpSessions,
       });
       const problems = checkRecords(records);
-      if (options.json) cli.terminal.out.line(jsonLine({ session, ...records, problems }));
-      else print(cli, records);
+      if (options.json) cli.terminal.out.line(jsonLine({ session, ...records, mcpSessions, problems }));
+      else {
+        print(cli, records);
+        printSessions(cli, mcpSessions);
+      }
       if (problems.length > 0) throw inconsistent(problems);
       return exitCodes.ok;
     } finally {
@@ -46,6 +57,25 @@ function inconsistent(problems: readonly RecordProblem[]): CheckFailedError {
   return new CheckFailedError(
     "records_inconsistent",
     `The records of the session do not agree: ${shown}${more}`,
+  );
+}
+
+function printSessions({ terminal }: Cli, sessions: readonly McpSessionRecord[]): void {
+  if (sessions.length === 0) return;
+  const { out } = terminal;
+  out.line("");
+  out.line(out.style.bold("MCP sessions"));
+  printTable(
+    terminal,
+    ["CONNECTION", "URL", "SESSION", "STATE", "OPENED", "LAST EVENT"],
+    sessions.map(({ connection, server_url, session_id, session_state, sessions, last_sse_event }) => [
+      connection,
+      server_url,
+      session_id ?? "-",
+      session_state,
+      String(sessions),
+      last_sse_event ?? "-",
+    ]),
   );
 }
 

@@ -5,6 +5,8 @@ import { openKvStore } from "../journal/kv_store.ts";
 import { limits } from "../../schemas/limits.ts";
 import { lockStore, type StoreLock } from "../journal/store_lock.ts";
 import { Connections, type OwnProgram } from "../mcp/connections.ts";
+import { GuardedClient } from "../net/guarded_client.ts";
+import { UrlPolicy } from "../net/url_policy.ts";
 import { ProcessRegistry } from "../processes/registry.ts";
 import { type HostServices, type Runtime, startRuntime } from "../runtime.ts";
 import type { Seams } from "../seams.ts";
@@ -48,12 +50,14 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     const known = new KnownSecrets();
     warnOfSecrets(secrets, known, log);
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
+    const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const connections = new Connections({
       registry,
       clock,
       env: (name) => valueOf.has(name) ? valueOf.get(name) : env(name),
       onBound: (value) => void known.add({ value, name: "variable", source: "bound" }),
       self,
+      fetch: http.fetch,
     });
     const made: { services: HostServices | undefined } = { services: undefined };
     const store = await openKvStore(location, { log });
@@ -79,7 +83,17 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       trustFile: trustFile(env),
     });
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
-    return await openWithDoor({ lock, runtime, answerers, config, seams, declarer, registry, farewell });
+    return await openWithDoor({
+      lock,
+      runtime,
+      answerers,
+      config,
+      seams,
+      declarer,
+      registry,
+      http,
+      farewell,
+    });
   } catch (error) {
     registry.killAll();
     await lock.release();
@@ -129,11 +143,12 @@ interface Opened {
   readonly seams: Seams;
   readonly declarer: Declarer;
   readonly registry: ProcessRegistry;
+  readonly http: GuardedClient;
   readonly farewell: () => Promise<void>;
 }
 
 async function openWithDoor(opened: Opened): Promise<ActingHost> {
-  const { lock, runtime, answerers, config, seams, declarer, registry, farewell } = opened;
+  const { lock, runtime, answerers, config, seams, declarer, registry, http, farewell } = opened;
   const doors: Door[] = [];
   const host = createLocalHost({
     runtime,
@@ -149,6 +164,7 @@ async function openWithDoor(opened: Opened): Promise<ActingHost> {
       if (hurry) registry.killAll();
       else await farewell();
       await runtime.stop();
+      http.close();
       await registry.closeAll();
       await lock.release();
     },

@@ -5,9 +5,10 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { McpDeclaration, StdioManifest } from "../../schemas/manifest.ts";
 import { ProcessError } from "../processes/child.ts";
+import type { GuardedClient } from "../net/guarded_client.ts";
 import type { ProcessRegistry } from "../processes/registry.ts";
 import type { Clock } from "../seams.ts";
-import type { McpClient, McpFault } from "./client.ts";
+import type { HandshakeOptions, McpClient, McpFault } from "./client.ts";
 import { Gate } from "./gate.ts";
 import { cleanFailure, redactingClient } from "./redacting_client.ts";
 import { expandVariables, type ReadVariable } from "./variables.ts";
@@ -31,6 +32,8 @@ export interface ConnectionsOptions {
   readonly onBound?: (value: string) => void;
   /** What `troupe` means as a command. */
   readonly self: OwnProgram;
+  /** The one way out by HTTP. */
+  readonly fetch: GuardedClient["fetch"];
 }
 
 /** One start of one server. */
@@ -104,10 +107,8 @@ export class Connections {
   async #connect({ root, launch, declaration, deadlineAtMs, signal, onNotice }: ConnectOrder) {
     const { server, manifest } = declaration;
     const { clock } = this.#options;
-    if (manifest.transport !== "stdio") {
-      return failure("mcp_transport_unsupported", `Cannot reach "${server}" by ${manifest.transport}`);
-    }
-    const expanded = expandVariables(manifest.env, this.#options.env);
+    const templates = manifest.transport === "stdio" ? manifest.env : manifest.headers;
+    const expanded = expandVariables(templates, this.#options.env);
     if ("missing" in expanded) return missingVariables(server, expanded.missing);
     const { values, secrets } = expanded;
     for (const secret of secrets) this.#options.onBound?.(secret);
@@ -115,22 +116,35 @@ export class Connections {
     if (signal.aborted) return closedEarly(declaration);
     const startedAt = clock.now();
     const connectMs = manifest.connect_timeout_seconds * 1_000;
-    // Loading the SDK takes as long as the server's own start: only who has a server pays for it, and not twice.
-    const loading = import("./client.ts");
-    loading.catch(() => {});
+    const handshake = { clock, connectMs, deadlineAtMs, signal, onNotice };
     try {
-      const child = await this.#options.registry.start({
-        ...this.#programOf(manifest, values),
-        cwd: declaration.cwd,
-      });
-      const { openMcpClient } = await loading;
-      const opened = await openMcpClient({ child, clock, connectMs, deadlineAtMs, signal, onNotice });
+      const opened = manifest.transport === "stdio"
+        ? await this.#openChild(this.#programOf(manifest, values), declaration.cwd, handshake)
+        : await this.#openSession(manifest.url, values, handshake);
       const client = redactingClient(opened, secrets);
       this.#keep(root, { launch, client, server, secrets, isGone: false });
       return { ...client.greeting, tookMs: clock.now() - startedAt };
     } catch (error) {
       return whyNot(server, error, secrets);
     }
+  }
+
+  async #openChild(program: OwnProgram, cwd: string, handshake: HandshakeOptions): Promise<McpClient> {
+    // Loading the SDK takes as long as the server's own start: only who has a server pays for it, and not twice.
+    const loading = import("./client.ts");
+    loading.catch(() => {});
+    const child = await this.#options.registry.start({ ...program, cwd });
+    const { openMcpClient } = await loading;
+    return await openMcpClient({ ...handshake, child });
+  }
+
+  async #openSession(
+    url: string,
+    headers: { readonly [name: string]: string },
+    handshake: HandshakeOptions,
+  ): Promise<McpClient> {
+    const { openHttpClient } = await import("./http_client.ts");
+    return await openHttpClient({ ...handshake, url, headers, fetch: this.#options.fetch });
   }
 
   #programOf(manifest: StdioManifest, values: { readonly [name: string]: string }) {

@@ -9,6 +9,7 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
   const clean = <T>(value: T) => withoutSecretsDeep(value, secrets);
   return {
     greeting: clean(client.greeting),
+    isRemote: client.isRemote,
     list: async (signal) => clean(await client.list(signal)),
     call: async (request) =>
       cleanResult(

@@ -40,7 +40,7 @@ export async function openGovernedSide({ seams, folder }: GovernedOptions): Prom
   const location = `${folder}/store.db`;
   const registry = new ProcessRegistry({ store: location, runId: seams.nextId("run"), clock, digest, log });
   const self = { command: Deno.execPath(), args: [], env: {} };
-  const connections = new Connections({ registry, clock, env: (name) => Deno.env.get(name), self });
+  const connections = new Connections({ registry, clock, env: (name) => Deno.env.get(name), self, fetch });
   const made: { services?: HostServices } = {};
   const runtime = await startRuntime({
     store: await openKvStore(location, { log }),

@@ -43,7 +43,7 @@ Deno.test("connections are opened four at once over all sessions, and the next w
   const registry = new CountingRegistry({ store: ":memory:", runId: "gate", ...seams });
   const self = { command: "false", args: [], env: {} };
   const env = (name: string) => name === "PATH" ? childEnv.PATH : undefined;
-  const connections = new Connections({ registry, clock: seams.clock, env, self });
+  const connections = new Connections({ registry, clock: seams.clock, env, self, fetch });
   const orders = [1, 2, 3, 4, 5, 6].map(order);
   const made = orders.map((one) => connections.connect(one));
   try {
