@@ -22,22 +22,17 @@ export class EventFloodError extends Error {
 const idForm = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 /**
- * The events of a stream. Lines end with a line feed, with or without a carriage return before it. Comments and unknown fields are
- * passed over; an event without data is told of only if it has an id or a wait. What stands after the last blank line is
- * no event. Throws what reading throws, `LineTooLongError`, {@linkcode EventFloodError}, and `TypeError` for bytes that
- * are no UTF-8. Ending it early cancels the stream.
+ * The events of a stream. Lines end with a line feed, with or without a carriage return before it. Comments and unknown
+ * fields are passed over; an event without data is told of only if it has an id or a wait. What stands after the last
+ * blank line is no event. Throws what reading throws, `LineTooLongError`, {@linkcode EventFloodError}, and `TypeError`
+ * for bytes that are no UTF-8. Ending it early cancels the stream. How long it may be is for whoever opened it to bound.
  */
 export async function* readEvents(stream: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
   const lines = new LineSplitter(limits.mcpMessageBytesMax);
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const event = new EventFields();
   let events = 0;
-  let bytes = 0;
   for await (const chunk of stream) {
-    bytes += chunk.length;
-    if (bytes > limits.mcpStreamBytesMax) {
-      throw new EventFloodError(`more than ${limits.mcpStreamBytesMax} bytes`);
-    }
     for (const line of lines.push(chunk)) {
       const made = event.take(decoder.decode(line));
       if (made === undefined) continue;

@@ -88,6 +88,11 @@ export async function readText({ body }: Response, bytesMax: number): Promise<st
 
 /** Why an answer did not come to its end, from what reading it threw. */
 export function brokenAnswer(error: unknown): Failure {
+  if (error instanceof HttpError && error.code === "response_too_large") {
+    const message =
+      `The MCP server answered with more than ${limits.mcpStreamBytesMax} bytes, which is too much`;
+    return failure("mcp_message_too_large", message);
+  }
   if (error instanceof HttpError) {
     return {
       ...error.failure,

@@ -52,7 +52,7 @@ export class HttpStreams {
       if (!this.#isOpen(request)) return;
       failures = place.lastEventId === before ? failures + 1 : 0;
       const isHopeless = broken?.code === "mcp_message_too_large" || exchange.signal.aborted;
-      if (isHopeless || place.lastEventId === "" || failures > resumesMax) {
+      if (isHopeless || place.lastEventId === "" || failures >= resumesMax) {
         throw new AnswerLostError(broken ?? endedEarly());
       }
       await this.#pause(place, failures, exchange.signal);

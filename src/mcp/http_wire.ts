@@ -162,7 +162,8 @@ export class HttpWire implements Wire {
       const headers = this.session.headers("application/json, text/event-stream");
       headers.set("content-type", "application/json");
       const response = await this.#fetch({ method: "POST", headers, body, signal }, request);
-      await this.#take(response, request, exchange);
+      if (response.ok) await this.#take(response, request, exchange);
+      else await this.#takeRefusal(response, request, headers.has("mcp-session-id"));
     } finally {
       this.#exchanges.delete(exchange);
       if (request !== undefined) this.#requests.delete(request);
@@ -201,7 +202,6 @@ export class HttpWire implements Wire {
   }
 
   async #take(response: Response, request: number | undefined, exchange: AbortController): Promise<void> {
-    if (!response.ok) return await this.#takeRefusal(response, request);
     if (request === undefined) return await response.body?.cancel();
     if (!this.session.note(response)) this.#noteOdd("names another session than it began with");
     const type = mediaTypeOf(response);
@@ -219,8 +219,8 @@ export class HttpWire implements Wire {
     await this.#takeJson(response, request);
   }
 
-  async #takeRefusal(response: Response, request: number | undefined): Promise<void> {
-    const refusal = await readRefusal(response, { request, hadSession: this.session.id !== null });
+  async #takeRefusal(response: Response, request: number | undefined, hadSession: boolean): Promise<void> {
+    const refusal = await readRefusal(response, { request, hadSession });
     if (refusal.type === "answered") return await this.#hear(refusal.incoming);
     if (refusal.type === "doubtful") throw new AnswerLostError(refusal.failure);
     if (refusal.type === "session_lost") void this.#endLost(refusal.failure);
