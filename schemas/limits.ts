@@ -144,6 +144,10 @@ export const limits = {
   /** Of each part of what a server answered to `initialize`, as it is kept. */
   mcpInitializedCharactersMax: 1_024,
   mcpSessionIdCharactersMax: 1_024,
+  /** Of our own servers by HTTP: sessions at once, how long one may be left alone, and the bytes of one message. */
+  mcpServedSessionsMax: 256,
+  mcpServedIdleMs: 1_800_000,
+  mcpServedBodyBytesMax: 4 * 1_048_576,
   /** How long a server is given to end a session that we give back. Milliseconds. */
   mcpDeleteMs: 2_000,
   /** Waits before a broken stream is opened again: at first, unless the server says so, and at most. Milliseconds. */

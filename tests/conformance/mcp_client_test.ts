@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 
 const suite = "npm:@modelcontextprotocol/conformance@0.2.0-alpha.12";
-const driver = new URL("mcp_client.ts", import.meta.url).pathname;
-const root = new URL("../../", import.meta.url).pathname;
+const driver = new URL("mcp/client.ts", import.meta.url).pathname;
+/** The suite has packages of its own: nobody but this test needs them. */
+const config = new URL("mcp/deno.json", import.meta.url).pathname;
 
 /** Tries of a scenario that measures time: a busy machine is late now and then, never early, and never for ever. */
 const triesMax = 5;
@@ -11,8 +12,19 @@ const triesMax = 5;
 async function play(scenario: string): Promise<{ readonly code: number; readonly told: string }> {
   const command = `${Deno.execPath()} run -A --quiet ${driver}`;
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--quiet", suite, "client", "--command", command, "--scenario", scenario],
-    cwd: root,
+    args: [
+      "run",
+      "-A",
+      "--quiet",
+      "--config",
+      config,
+      suite,
+      "client",
+      "--command",
+      command,
+      "--scenario",
+      scenario,
+    ],
     stdin: "null",
   }).output();
   return { code, told: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };

@@ -2,12 +2,12 @@
  * The client that `@modelcontextprotocol/conformance` tests: the real `troupe` command, with an agent that declares the
  * server at the URL of the last argument and whose script makes the calls that the scenario is about.
  *
- *   deno run -A npm:@modelcontextprotocol/conformance@0.2.0-alpha.12 client \
- *     --command "deno run -A tests/conformance/mcp_client.ts" \
- *     --requirements 2025-11-25 --expected-failures tests/conformance/mcp_client_baseline.yaml
+ *   deno run -A --config tests/conformance/mcp/deno.json npm:@modelcontextprotocol/conformance@0.2.0-alpha.12 client \
+ *     --command "deno run -A tests/conformance/mcp/client.ts" \
+ *     --requirements 2025-11-25 --expected-failures tests/conformance/mcp/baseline.yaml
  */
 
-const main = new URL("../../main.ts", import.meta.url).pathname;
+const main = new URL("../../../main.ts", import.meta.url).pathname;
 
 /** The calls of a scenario, by its name; all others only connect and list. */
 const calls: {
