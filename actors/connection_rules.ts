@@ -44,12 +44,6 @@ export function obstacle({ declaration }: Pick<ConnectionContext, "declaration">
   if (!manifest.enabled) {
     return failure("mcp_disabled", `The server "${server}" is switched off in its manifest`);
   }
-  if (manifest.transport !== "stdio") {
-    return failure(
-      "mcp_transport_unsupported",
-      `Cannot reach the server "${server}": this release speaks stdio only, its manifest says ${manifest.transport}`,
-    );
-  }
   if (problem !== undefined) return problem;
   const refusal = variableRefusal(declaration);
   if (refusal !== null) return refusal;

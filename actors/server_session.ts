@@ -12,7 +12,7 @@ export function begunSession({ declaration, greeting, launch }: ConnectionContex
     server,
     transport: manifest.transport,
     url: isProcess ? null : manifest.url,
-    id: isProcess ? `launch-${launch}` : greeting?.session ?? null,
+    id: isProcess ? `launch-${launch}` : greeting?.session?.id ?? null,
     state: "new",
     lastEvent: null,
     initialize: greeting,

@@ -5,6 +5,7 @@ import { Failure } from "./failure.ts";
 import { Digest, IntentId, RootAddress } from "./ids.ts";
 import { RequestOrigin } from "./invocation.ts";
 import { Json, JsonObject } from "./json.ts";
+import { limits } from "./limits.ts";
 import { McpDeclaration } from "./manifest.ts";
 import { HistoryItem, ToolChoice } from "./model.ts";
 import { QuestionSubject, WholeText } from "./question.ts";
@@ -131,14 +132,25 @@ export const PortOutcome = z.strictObject({
 /** The body of an `outcome` entry. */
 export type PortOutcome = z.infer<typeof PortOutcome>;
 
+/** A session by HTTP, as it was opened (CM-79). Its id is shown, and used by whoever opened it only. */
+export const McpSession = z.strictObject({
+  transport: z.literal("streamable_http"),
+  url: z.string().max(limits.urlCharactersMax),
+  /** Null if the server keeps no session. */
+  id: z.string().max(limits.mcpSessionIdCharactersMax).nullable(),
+  /** What the server answered to `initialize`, without what is too long. */
+  initialized: JsonObject,
+});
+/** A session by HTTP. */
+export type McpSession = z.infer<typeof McpSession>;
+
 /** What `mcp.connect` yields: who answered, and what was agreed on. Identity never comes from here. */
 export const McpGreeting = z.strictObject({
   protocolVersion: z.string().max(40),
   server: z.strictObject({ name: z.string().max(200), version: z.string().max(200) }),
   /** Time from the start of the process to the end of the handshake. */
   tookMs: z.number().min(0),
-  /** The session's id, where the server gave one. */
-  session: z.string().max(1_000).optional(),
+  session: McpSession.exactOptional(),
 });
 /** What `mcp.connect` yields. */
 export type McpGreeting = z.infer<typeof McpGreeting>;
@@ -175,6 +187,8 @@ export const McpEnd = z.strictObject({
   signal: z.string().max(20).nullable(),
   /** The end of what it wrote to its standard error, without secrets. */
   stderr: z.string().max(20_000),
+  /** Of a session by HTTP: the method of the last that the server said unasked. */
+  lastEvent: z.string().max(200).nullable().exactOptional(),
 });
 /** How a server ended. */
 export type McpEnd = z.infer<typeof McpEnd>;

@@ -82,6 +82,8 @@ export const FailureCode = z.enum([
   "program_unavailable",
   "program_result_invalid",
   // MCP servers.
+  "session_not_found",
+  "mcp_login_required",
   "mcp_connect_denied",
   "mcp_connect_failed",
   "mcp_connect_timed_out",
@@ -133,6 +135,14 @@ export const FaultClass = z.enum(["semantic", "authorization", "runtime", "trans
 /** Where the fault of a tool that broke off lies. */
 export type FaultClass = z.infer<typeof FaultClass>;
 
+/** Numbers that the other side gave with its refusal (CM-74): the status of HTTP, the code of JSON-RPC. */
+export const FailureDetails = z.strictObject({
+  http_status: z.int().min(100).max(999).exactOptional(),
+  rpc_code: z.int().exactOptional(),
+});
+/** Numbers that the other side gave with its refusal. */
+export type FailureDetails = z.infer<typeof FailureDetails>;
+
 /** An expected ending: stable code, one clear line, and whether trying again can help. */
 export const Failure = z.strictObject({
   code: FailureCode,
@@ -146,6 +156,7 @@ export const Failure = z.strictObject({
   /** How long the other side asks to be left alone, in milliseconds. */
   retryAfterMs: z.int().min(0).max(limits.retryAfterToldMsMax).exactOptional(),
   classification: FaultClass.exactOptional(),
+  details: FailureDetails.exactOptional(),
 });
 /** An expected ending, as data. */
 export type Failure = z.infer<typeof Failure>;

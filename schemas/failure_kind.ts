@@ -124,6 +124,8 @@ export const failureKinds = {
   program_fingerprint_mismatch: "policy_refusal",
   program_unavailable: "server_lost",
   program_result_invalid: "other",
+  session_not_found: "server_lost",
+  mcp_login_required: "authentication_or_quota",
   mcp_connect_denied: "policy_refusal",
   mcp_connect_failed: "server_lost",
   mcp_connect_timed_out: "server_lost",

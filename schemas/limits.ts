@@ -160,6 +160,22 @@ export const limits = {
   mcpNoiseLinesToldMax: 10,
   mcpNoiseLinesMax: 100,
   mcpNoiseWindowMs: 60_000,
+  /** Of one answer that comes as a stream of events: bytes and events, then what it should bring is in doubt (B94). */
+  mcpStreamBytesMax: 64 * 1_048_576,
+  mcpStreamEventsMax: 10_000,
+  mcpEventIdCharactersMax: 1_024,
+  /** Of each part of what a server answered to `initialize`, as it is kept. */
+  mcpInitializedCharactersMax: 1_024,
+  mcpSessionIdCharactersMax: 1_024,
+  /** Of our own servers by HTTP: sessions at once, how long one may be left alone, and the bytes of one message. */
+  mcpServedSessionsMax: 256,
+  mcpServedIdleMs: 1_800_000,
+  mcpServedBodyBytesMax: 4 * 1_048_576,
+  /** How long a server is given to end a session that we give back. Milliseconds. */
+  mcpDeleteMs: 2_000,
+  /** Waits before a broken stream is opened again: at first, unless the server says so, and at most. Milliseconds. */
+  mcpReopenMs: 1_000,
+  mcpReopenMsMax: 60_000,
   mcpSchemaBytesMax: 64 * 1_024,
   /** Tools that are approved at most of one declaration, over all that its server ever showed. */
   mcpPinsMax: 4_096,

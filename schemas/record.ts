@@ -1,7 +1,7 @@
 /** The five records of governance, as they are read off a journal: nothing of them is stored twice (CM-1). */
 import { z } from "zod";
 import { BindingReason, GovernanceMode, ImplementationRef, ToolKind } from "./governance.ts";
-import { Digest, InstallationId } from "./ids.ts";
+import { Digest, InstallationId, RootAddress } from "./ids.ts";
 import { InvocationOutcome } from "./invocation.ts";
 import { JsonObject } from "./json.ts";
 import { SourceKind } from "./provenance.ts";
@@ -111,6 +111,25 @@ export const InvocationRecord = z.strictObject({
 });
 /** One call of a bound tool. */
 export type InvocationRecord = z.infer<typeof InvocationRecord>;
+
+/** The session of one server by HTTP, as it is now (CM-79). */
+export const McpSessionRecord = z.strictObject({
+  /** The connection that a binding names: its session is that of all calls on the binding (CM-78, CM-82). */
+  connection: RootAddress,
+  transport_kind: z.literal("streamable_http"),
+  /** Without what may be secret in it. */
+  server_url: z.string(),
+  /** Null if the server keeps none, or it is closed. */
+  session_id: z.string().nullable(),
+  session_state: z.enum(["new", "open", "closed"]),
+  /** How many were opened so far. */
+  sessions: z.int().min(1),
+  /** The method of the last that the server said unasked, as far as it was noted. */
+  last_sse_event: z.string().nullable(),
+  initialize_result: JsonObject,
+});
+/** The session of one server by HTTP. */
+export type McpSessionRecord = z.infer<typeof McpSessionRecord>;
 
 /** The records of one session. */
 export const ToolRecords = z.strictObject({

@@ -1,6 +1,6 @@
 /** Why a tool call did not succeed, as a record: what, whether anything may have been done, and who says so (DM-45). */
 import { z } from "zod";
-import { FailureCode } from "./failure.ts";
+import { FailureCode, FailureDetails, FaultClass } from "./failure.ts";
 import { Provenance } from "./provenance.ts";
 
 /** Who says that a call did not succeed. `source` is where the tool comes from, once it was looked up. */
@@ -19,6 +19,10 @@ export const ToolError = z.strictObject({
   /** True if the adapter was told to act: then something may have been done. */
   started: z.boolean(),
   provenance: ErrorProvenance,
+  /** Of calls that reached a server or broke off: where the fault lies, and whether the same call may succeed later. */
+  retryable: z.boolean().optional(),
+  classification: FaultClass.optional(),
+  details: FailureDetails.optional(),
 });
 /** Why a tool call did not succeed. */
 export type ToolError = z.infer<typeof ToolError>;

@@ -1,7 +1,8 @@
 /** `troupe inspect`. */
 import { checkRecords, type RecordProblem } from "../../actors/record_check.ts";
-import type { ToolRecords } from "../../schemas/record.ts";
+import type { McpSessionRecord, ToolRecords } from "../../schemas/record.ts";
 import { peekText } from "../peek.ts";
+import { readMcpSessions } from "../records/mcp_sessions.ts";
 import { readRecords } from "../records/session_records.ts";
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { CheckFailedError, exitCodes } from "./exit.ts";
@@ -15,8 +16,9 @@ export const command = defineCommand({
   args: ["SESSION"],
   about: [
     "Shows the records of a session: which tools were defined and how each is governed, what every turn was bound to,",
-    "and what was called. They are read off the journal and checked: whatever refers to something else than it should",
-    "is named, and the exit code is 3. SESSION is an id, an unambiguous part of one, or last.",
+    "what was called, and the sessions of MCP servers by HTTP. They are read off the journal and checked: whatever",
+    "refers to something else than it should is named, and the exit code is 3. SESSION is an id, an unambiguous part",
+    "of one, or last.",
   ],
   options: { store: storeOption, json: jsonOption },
   examples: ["troupe inspect last", "troupe inspect last --json"],
@@ -24,16 +26,25 @@ export const command = defineCommand({
     const host = await openReading(cli, await locateStore(cli, options.store));
     try {
       const { address: session } = await findSession(host, args[0] ?? "");
+      const mcpSessions = await readMcpSessions({
+        session,
+        roots: await host.listRoots(),
+        pages: (root) => host.readPages(root),
+      });
       const records = await readRecords({
         session,
         pages: host.readPages(session),
         readBlob: (digest) => host.readBlob(digest),
         digest: cli.seams.digest,
         readPages: (root) => host.readPages(root),
+        mcpSessions,
       });
       const problems = checkRecords(records);
-      if (options.json) cli.terminal.out.line(jsonLine({ session, ...records, problems }));
-      else print(cli, records);
+      if (options.json) cli.terminal.out.line(jsonLine({ session, ...records, mcpSessions, problems }));
+      else {
+        print(cli, records);
+        printSessions(cli, mcpSessions);
+      }
       if (problems.length > 0) throw inconsistent(problems);
       return exitCodes.ok;
     } finally {
@@ -48,6 +59,25 @@ function inconsistent(problems: readonly RecordProblem[]): CheckFailedError {
   return new CheckFailedError(
     "records_inconsistent",
     `The records of the session do not agree: ${shown}${more}`,
+  );
+}
+
+function printSessions({ terminal }: Cli, sessions: readonly McpSessionRecord[]): void {
+  if (sessions.length === 0) return;
+  const { out } = terminal;
+  out.line("");
+  out.line(out.style.bold("MCP sessions"));
+  printTable(
+    terminal,
+    ["CONNECTION", "URL", "SESSION", "STATE", "OPENED", "LAST EVENT"],
+    sessions.map(({ connection, server_url, session_id, session_state, sessions, last_sse_event }) => [
+      connection,
+      server_url,
+      session_id ?? "-",
+      session_state,
+      String(sessions),
+      last_sse_event ?? "-",
+    ]),
   );
 }
 
@@ -81,7 +111,7 @@ function print(
       ];
     }),
   );
-  printSessions(terminal, bindings);
+  printLaunches(terminal, bindings);
   if (invocations.length === 0) return err.line("No bound tool was called");
   out.line("");
   out.line(out.style.bold("Calls"));
@@ -99,12 +129,12 @@ function print(
   );
 }
 
-/** The sessions with MCP servers that the tools of bindings share. */
-function printSessions(terminal: Cli["terminal"], bindings: ToolRecords["bindings"]): void {
+/** The sessions with servers that are processes, which the tools of bindings share. */
+function printLaunches(terminal: Cli["terminal"], bindings: ToolRecords["bindings"]): void {
   const rows = new Map<string, readonly string[]>();
   for (const { payload } of bindings) {
     const server = peekText(payload, "session", "server");
-    if (server === "") continue;
+    if (server === "" || peekText(payload, "session", "transport_kind") !== "stdio") continue;
     const shown = ["transport_kind", "session_state", "session_id"].map((field) =>
       peekText(payload, "session", field)
     );

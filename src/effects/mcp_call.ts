@@ -1,5 +1,5 @@
 /** Calls of MCP tools: waits for the connection, sends the call once, and says what is known of it. */
-import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import { type Failure, failure, type FaultClass, retryableFailure } from "../../schemas/failure.ts";
 import { type RootAddress, rootKindOf, sessionOf } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { StoredReply } from "../kernel/kernel.ts";
@@ -20,6 +20,8 @@ export interface McpCallOptions {
   readonly refresh?: (connection: RootAddress) => void;
   readonly clock: Clock;
 }
+
+const protocolFaults: ReadonlySet<string> = new Set(["mcp_protocol_error", "mcp_message_too_large"]);
 
 /** A connection may say that it is ready before it has noticed that its server is gone: it is asked again. */
 const asksMax = 50;
@@ -44,8 +46,9 @@ export function createMcpCall(options: McpCallOptions): Adapter {
       if ("code" in client) return { kind: "not_started", failure: client };
       const attempt = await callTool(client, routed, options);
       if (attempt.kind !== "not_started" || tries === triesMax) return attempt;
-      // If its server ended a moment ago, the connection can be opened anew; if it lives, this is the answer.
-      if (!await isClosing(client, routed, options)) return attempt;
+      // If its server ended a moment ago, the connection can be opened anew; if it lives, this is the answer. A server
+      // that is no process says itself why it takes no call: the next attempt is for whoever may make one (CM-77).
+      if (client.isRemote || !await isClosing(client, routed, options)) return attempt;
     }
   };
 }
@@ -99,16 +102,23 @@ async function callTool(
       // Once, for the next turn: the call itself is not repeated, and the model is told (AR-15).
       if (answered.isUnknown && refresh !== undefined) {
         refresh(entry.binding);
-        return { kind: "returned", envelope: errorEnvelope(withNews(answered.failure)) };
+        return { kind: "returned", envelope: errorEnvelope(withNews(faultOf("semantic", answered.failure))) };
       }
       // The server said no: like a tool that ran and says no, since only it knows what it did before (CM-77).
-      return { kind: "returned", envelope: errorEnvelope(answered.failure) };
+      return { kind: "returned", envelope: errorEnvelope(faultOf("semantic", answered.failure)) };
     case "not_sent":
       takeBack();
-      return { kind: "not_started", failure: answered.failure };
+      return { kind: "not_started", failure: faultOf("transport", answered.failure) };
     case "lost":
-      return { kind: "lost", failure: answered.failure };
+      return { kind: "lost", failure: faultOf("transport", answered.failure) };
   }
+}
+
+/** Where the fault lies: what is no answer of the protocol is one of the protocol, however it came; a cancel is none. */
+function faultOf(classification: FaultClass, why: Failure): Failure {
+  if (why.code === "tool_canceled") return why;
+  const isProtocol = classification !== "semantic" && protocolFaults.has(why.code);
+  return { ...why, classification: isProtocol ? "protocol" : classification };
 }
 
 /** What a model is told besides: what it knows of the tool may be out of date. */

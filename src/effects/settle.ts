@@ -131,8 +131,15 @@ function errorOf(envelope: Envelope, text: string, source: Provenance): ToolErro
   const provenance = { by: "tool" as const, source };
   for (const piece of envelope.content) {
     if (piece.type !== "error") continue;
-    const { code, message } = piece.failure;
-    return { code, message: head(message, errorCharactersMax), started: true, provenance };
+    const { code, message, retryable, classification, details } = piece.failure;
+    return {
+      code,
+      message: head(message, errorCharactersMax),
+      started: true,
+      provenance,
+      ...(classification === undefined ? {} : { retryable, classification }),
+      ...(details === undefined ? {} : { details }),
+    };
   }
   return { code: "tool_failed", message: head(text, errorCharactersMax), started: true, provenance };
 }

@@ -6,6 +6,8 @@ import { limits } from "../../schemas/limits.ts";
 import { lockStore, type StoreLock } from "../journal/store_lock.ts";
 import { Connections, type OwnProgram } from "../mcp/connections.ts";
 import { PrivateHomes } from "../mcp/private_homes.ts";
+import { GuardedClient } from "../net/guarded_client.ts";
+import { UrlPolicy } from "../net/url_policy.ts";
 import { ProcessRegistry } from "../processes/registry.ts";
 import { type HostServices, type Runtime, startRuntime } from "../runtime.ts";
 import type { Seams } from "../seams.ts";
@@ -51,6 +53,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     const known = new KnownSecrets();
     warnOfSecrets(secrets, known, log);
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
+    const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const connections = new Connections({
       registry,
       clock,
@@ -58,6 +61,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       onBound: (value) => void known.add({ value, name: "variable", source: "bound" }),
       homes,
       self,
+      fetch: http.fetch,
     });
     const made: { services: HostServices | undefined } = { services: undefined };
     const store = await openKvStore(location, { log });
@@ -93,6 +97,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       declarer,
       registry,
       homes,
+      http,
       farewell,
     });
   } catch (error) {
@@ -149,11 +154,12 @@ interface Opened {
   readonly declarer: Declarer;
   readonly registry: ProcessRegistry;
   readonly homes: PrivateHomes;
+  readonly http: GuardedClient;
   readonly farewell: () => Promise<void>;
 }
 
 async function openWithDoor(opened: Opened): Promise<ActingHost> {
-  const { lock, runtime, answerers, config, seams, declarer, registry, homes, farewell } = opened;
+  const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell } = opened;
   const doors: Door[] = [];
   const host = createLocalHost({
     runtime,
@@ -169,6 +175,7 @@ async function openWithDoor(opened: Opened): Promise<ActingHost> {
       if (hurry) registry.killAll();
       else await farewell();
       await runtime.stop();
+      http.close();
       await registry.closeAll();
       await homes.release();
       await lock.release();

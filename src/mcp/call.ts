@@ -3,7 +3,7 @@ import { type Failure, failure, retryableFailure } from "../../schemas/failure.t
 import type { JsonObject } from "../../schemas/json.ts";
 import { givenUp } from "../effects/deadline.ts";
 import { oneLine } from "./plain_text.ts";
-import { NotSentError } from "./child_transport.ts";
+import { AnswerLostError, NotSentError } from "./asked.ts";
 import { anyResult, cancelReason, type Connection, foreverMs, refusal } from "./request.ts";
 import { ErrorCode, type JSONRPCMessage, McpError, type Progress } from "./sdk_v1.ts";
 
@@ -88,10 +88,10 @@ class RunningCall {
       onprogress: (progress) => this.#noteProgress(progress),
     });
     // The SDK hands a request over before it returns.
-    this.#request = transport.lastRequest;
+    this.#request = transport.asked.last;
     const { onStray } = this.#call;
     if (onStray !== undefined) {
-      transport.hearStray(this.#request, (message) => "result" in message && onStray(message.result));
+      transport.asked.hearStray(this.#request, (message) => "result" in message && onStray(message.result));
     }
     return answer.then((result) => ({ result }), (error: unknown) => ({ error }));
   }
@@ -123,9 +123,9 @@ class RunningCall {
   #conclude(answer: Answer): McpCallResult {
     if ("result" in answer) return { status: "returned", result: answer.result };
     const { transport } = this.#connection;
-    const loss = transport.loss ??
-      failure("mcp_protocol_error", "The call could not be sent to the MCP server");
-    switch (transport.stateOf(this.#request)) {
+    const told = answer.error instanceof AnswerLostError ? answer.error.failure : transport.loss;
+    const loss = told ?? failure("mcp_protocol_error", "The call could not be sent to the MCP server");
+    switch (transport.asked.stateOf(this.#request)) {
       case "over":
         return {
           status: "refused",
@@ -146,13 +146,13 @@ class RunningCall {
   async #abandon(stop: Stop, answer: Promise<Answer>): Promise<McpCallResult> {
     const { transport, clock } = this.#connection;
     // The answer is there already: it only has not come as far as the stop.
-    if (transport.stateOf(this.#request) === "over") return this.#conclude(await answer);
-    if (transport.stateOf(this.#request) === "unwritten") {
+    if (transport.asked.stateOf(this.#request) === "over") return this.#conclude(await answer);
+    if (transport.asked.stateOf(this.#request) === "unwritten") {
       transport.forget(this.#request);
       this.#giveUp.abort(cancelReason);
       return { status: "not_sent", failure: stopped(stop, unsent(stop)) };
     }
-    const late = new Promise<JSONRPCMessage>((resolve) => transport.redirect(this.#request, resolve));
+    const late = new Promise<JSONRPCMessage>((resolve) => transport.asked.redirect(this.#request, resolve));
     this.#giveUp.abort(cancelReason);
     const grace = clock.sleepUntil(clock.now() + graceMs, this.#over.signal);
     const message = await Promise.race([late, grace, transport.lost]);

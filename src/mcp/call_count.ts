@@ -41,6 +41,7 @@ export class CallCount {
     return {
       greeting: client.greeting,
       ...(client.capabilities === undefined ? {} : { capabilities: client.capabilities }),
+      isRemote: client.isRemote,
       closed: client.closed,
       list: (signal) => client.list(signal),
       listChanged: () => client.listChanged(),

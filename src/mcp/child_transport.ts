@@ -5,9 +5,11 @@ import { givenUp } from "../effects/deadline.ts";
 import type { Child, ChildEnd } from "../processes/child.ts";
 import { LineSplitter, LineTooLongError } from "../processes/lines.ts";
 import type { Clock } from "../seams.ts";
+import { Asked, NotSentError } from "./asked.ts";
 import { type Incoming, readMessage } from "./message.ts";
 import { oneLine } from "./plain_text.ts";
-import type { JSONRPCMessage, Transport } from "./sdk_v1.ts";
+import type { JSONRPCMessage } from "./sdk_v1.ts";
+import type { Wire } from "./wire.ts";
 
 /** How long the end of the process and the end of its output may lie apart, so that one story is told. Milliseconds. */
 const settleMs = 200;
@@ -16,26 +18,6 @@ const repliesWaitingMax = 100;
 
 /** What is shown of a line that is no message. */
 const shownCharacters = 200;
-/** Requests of which a second or a late answer is still heard; the oldest are forgotten. */
-const straysHeardMax = 32;
-
-/** A request that nobody has answered yet. */
-interface Asked {
-  /** False as long as certainly nothing of it was written. */
-  isWritten: boolean;
-  /** Who hears of the answer instead of the SDK, which has given the request up. */
-  late?: (message: JSONRPCMessage) => void;
-}
-
-/** A message that was not sent: nothing of it was written. */
-export class NotSentError extends Error {
-  override readonly name = "NotSentError";
-  readonly failure: Failure;
-  constructor(reason: Failure) {
-    super(reason.message);
-    this.failure = reason;
-  }
-}
 
 /** Options of {@linkcode ChildTransport}. */
 export interface ChildTransportOptions {
@@ -50,20 +32,18 @@ export interface ChildTransportOptions {
  * message beyond the limit, end the connection. The connection is lost when the child ends, ends its output or does not read its input:
  * once, and for good. The transport never ends the child; whoever opened it does.
  */
-export class ChildTransport implements Transport {
+export class ChildTransport implements Wire {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
-  onmessage?: Transport["onmessage"];
+  onmessage?: Wire["onmessage"];
   /** The revision that was agreed on. */
   protocolVersion = "";
   /** Why there is no connection any more; resolves once. */
   readonly lost: Promise<Failure>;
+  readonly asked = new Asked();
   readonly #child: Child;
   readonly #clock: Clock;
   readonly #onNoise: (line: string) => void;
-  readonly #asked = new Map<number, Asked>();
-  /** Who hears of an answer that comes once more, or too late: each once. */
-  readonly #strays = new Map<number, (message: JSONRPCMessage) => void>();
   readonly #lines = new LineSplitter(limits.mcpMessageBytesMax);
   #lose: (reason: Failure) => void = () => {};
   #loss: Failure | undefined;
@@ -71,7 +51,6 @@ export class ChildTransport implements Transport {
   #isEnding = false;
   #sending: Promise<void> = Promise.resolve();
   #repliesWaiting = 0;
-  #lastRequest = -1;
   #noise = 0;
   /** Lines that were no messages since a moment. */
   #burst = { sinceMs: -Infinity, lines: 0 };
@@ -95,34 +74,8 @@ export class ChildTransport implements Transport {
     return this.#noise;
   }
 
-  /** The id of the request that was handed over last. */
-  get lastRequest(): number {
-    return this.#lastRequest;
-  }
-
-  /** What is known of a request: not a byte was written, it was, or it was answered or given up. */
-  stateOf(request: number): "unwritten" | "written" | "over" {
-    const asked = this.#asked.get(request);
-    if (asked === undefined) return "over";
-    return asked.isWritten ? "written" : "unwritten";
-  }
-
-  /** Gives a request up. One that still waits for its turn is never written. */
   forget(request: number): void {
-    this.#asked.delete(request);
-  }
-
-  /** Lets somebody else than the SDK hear of the answer to a request. */
-  redirect(request: number, hear: (message: JSONRPCMessage) => void): void {
-    const asked = this.#asked.get(request);
-    if (asked !== undefined) asked.late = hear;
-  }
-
-  /** Lets somebody hear of one answer that comes after the one that counts, or after the request was given up. */
-  hearStray(request: number, hear: (message: JSONRPCMessage) => void): void {
-    this.#strays.set(request, hear);
-    if (this.#strays.size <= straysHeardMax) return;
-    for (const oldest of this.#strays.keys()) return void this.#strays.delete(oldest);
+    this.asked.forget(request);
   }
 
   start(): Promise<void> {
@@ -132,11 +85,7 @@ export class ChildTransport implements Transport {
 
   /** Sends a message behind all others. Rejects with {@linkcode NotSentError} if nothing of it was written. */
   async send(message: JSONRPCMessage): Promise<void> {
-    const request = "method" in message && "id" in message ? Number(message.id) : undefined;
-    if (request !== undefined) {
-      this.#lastRequest = request;
-      this.#asked.set(request, { isWritten: false });
-    }
+    const request = this.asked.take(message);
     if (!this.#isWanted(message)) return;
     const bytes = new TextEncoder().encode(`${JSON.stringify(message)}\n`);
     if (bytes.length > limits.mcpMessageBytesMax) {
@@ -171,17 +120,13 @@ export class ChildTransport implements Transport {
   #isWanted(message: JSONRPCMessage): boolean {
     if (!("method" in message)) return this.#repliesWaiting < repliesWaitingMax;
     if (message.method !== "notifications/cancelled") return true;
-    return this.stateOf(Number(message.params?.["requestId"])) === "written";
+    return this.asked.stateOf(Number(message.params?.["requestId"])) === "written";
   }
 
   async #write(bytes: Uint8Array, request: number | undefined): Promise<void> {
     if (this.#loss !== undefined) throw new NotSentError(this.#loss);
     if (this.#isEnding) throw new NotSentError(lostBy("The MCP server is ending"));
-    if (request !== undefined) {
-      const asked = this.#asked.get(request);
-      if (asked === undefined) return;
-      asked.isWritten = true;
-    }
+    if (request !== undefined && !this.asked.note(request, true)) return;
     try {
       await this.#child.write(bytes);
     } catch (error) {
@@ -226,7 +171,7 @@ export class ChildTransport implements Transport {
     }
     for (const line of lines) {
       const incoming = readMessage(line);
-      if (incoming === undefined || (incoming.answers ?? -1) > this.#lastRequest) this.#noteNoise(line);
+      if (incoming === undefined || (incoming.answers ?? -1) > this.asked.last) this.#noteNoise(line);
       else this.#deliver(incoming);
       // The SDK hears of a notification one step later; the answer behind it must not overtake it.
       if (incoming?.answers === undefined) await Promise.resolve();
@@ -236,24 +181,12 @@ export class ChildTransport implements Transport {
   }
 
   #deliver({ message, answers }: Incoming): void {
-    if (answers !== undefined) {
-      const asked = this.#asked.get(answers);
-      // Too late, twice, or to nothing that was asked.
-      if (asked === undefined) return this.#hearStray(answers, message);
-      this.#asked.delete(answers);
-      if (asked.late !== undefined) return void asked.late(message);
-    }
+    if (answers !== undefined && !this.asked.settle(answers, message)) return;
     try {
       this.onmessage?.(message);
     } catch {
       this.#noteNoise(new TextEncoder().encode("a message that cannot be used"));
     }
-  }
-
-  #hearStray(request: number, message: JSONRPCMessage): void {
-    const hear = this.#strays.get(request);
-    this.#strays.delete(request);
-    hear?.(message);
   }
 
   #noteNoise(line: Uint8Array): void {

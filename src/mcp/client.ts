@@ -1,18 +1,20 @@
-/** A connection to an MCP server that runs as a child process: handshake, tools, calls, end. */
+/** A connection to an MCP server: handshake, tools, calls, end; by a child process, or by whatever else carries it. */
 import { z } from "zod";
 import type { McpEnd, McpGreeting } from "../../schemas/effect.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import { version } from "../version.ts";
 import { type Ended, runUntil } from "../effects/deadline.ts";
-import type { Child, ChildEnd } from "../processes/child.ts";
+import type { Child } from "../processes/child.ts";
 import type { Clock } from "../seams.ts";
 import { head } from "../tools/visible.ts";
 import { type McpCall, type McpCallResult, performCall } from "./call.ts";
-import { ChildTransport, NotSentError } from "./child_transport.ts";
+import { NotSentError, RequestError } from "./asked.ts";
+import { ChildTransport } from "./child_transport.ts";
 import { lastWords, oneLine, plainText } from "./plain_text.ts";
 import { type Connection, foreverMs, McpFault, refusal } from "./request.ts";
 import { Client, McpError, ToolListChangedNotificationSchema } from "./sdk_v1.ts";
 import { listTools } from "./tool_pages.ts";
+import type { FarSide, Wire } from "./wire.ts";
 
 export type { McpCall, McpCallResult } from "./call.ts";
 export { McpFault } from "./request.ts";
@@ -24,10 +26,8 @@ const stderrCharactersMax = 20_000;
 const lastWordsCharactersMax = 1_000;
 const problemCharactersMax = 300;
 
-/** Options of {@linkcode openMcpClient}. */
-export interface McpClientOptions {
-  /** The server, just started. It belongs to the client from now on. */
-  readonly child: Child;
+/** What every handshake is given. */
+export interface HandshakeOptions {
   readonly clock: Clock;
   /** How long the handshake may take, in milliseconds. */
   readonly connectMs: number;
@@ -39,10 +39,26 @@ export interface McpClientOptions {
   readonly onNotice?: (text: string) => void;
 }
 
-/** How a connection ended: why, and how the process did. */
+/** Options of {@linkcode openMcpClient}. */
+export interface McpClientOptions extends HandshakeOptions {
+  /** The server, just started. It belongs to the client from now on. */
+  readonly child: Child;
+}
+
+/** What a connection is made over. */
+export interface Carrier {
+  readonly wire: Wire;
+  readonly far: FarSide;
+  /** Lines of the other side that were no messages. */
+  readonly noise: () => number;
+  /** What is known of the session besides, once it is open. */
+  readonly session?: () => McpGreeting["session"];
+}
+
+/** How a connection ended: why, and how the process did, if there was one. */
 export interface McpClosed {
   readonly failure: Failure;
-  readonly end: ChildEnd | undefined;
+  readonly end: Pick<McpEnd, "code" | "signal"> | undefined;
 }
 
 /** An open connection to a server. */
@@ -50,6 +66,8 @@ export interface McpClient {
   readonly greeting: Omit<McpGreeting, "tookMs">;
   /** What the server says that it can do: `tools`, `resources`, … */
   readonly capabilities?: readonly string[];
+  /** True if it is no process of ours: one that takes no call does not end by that. */
+  readonly isRemote: boolean;
   /** All tools of all pages, unread. Throws {@linkcode McpFault}. */
   list(signal: AbortSignal): Promise<readonly unknown[]>;
   /** Calls a tool. Never rejects. */
@@ -64,33 +82,53 @@ export interface McpClient {
   kill(): void;
 }
 
-/**
- * Shakes hands with a server. Throws {@linkcode McpFault} if the server ends first, says nothing in time, speaks
- * another protocol, or nobody wants it any more; the process has ended by then. No capabilities are declared: a server
- * that asks for something gets an error, so that none waits for us.
- */
+/** Shakes hands with a server that runs as a child. Throws {@linkcode McpFault}; the process has ended by then. */
 export async function openMcpClient(options: McpClientOptions): Promise<McpClient> {
-  const { child, clock, connectMs, signal } = options;
-  const transport = new ChildTransport({ child, clock, onNoise: (line) => noteNoise(options, line) });
-  const sdk = new Client({ name: "troupe", version }, { capabilities: {} });
-  const deadlineAtMs = options.deadlineAtMs ?? clock.now() + connectMs;
-  // The signal stays with us: a handshake is not canceled by a message but by the end of the process.
-  const ended = await runUntil(
-    { clock, deadlineAtMs, signal },
-    () => sdk.connect(transport, { timeout: foreverMs }),
-  );
-  // What could not be sent because the server is ending: how it ended says more.
-  if (ended.type === "threw" && ended.error instanceof NotSentError) await transport.lost;
-  const loss = transport.loss;
-  if (ended.type === "done" && loss === undefined) return new OpenClient({ sdk, transport, clock }, child);
-  await transport.close();
-  await child.close();
-  throw new McpFault(
-    withLastWords(whyNotOpened({ ended, loss, connectMs, noise: transport.noise }), child.stderr()),
-  );
+  const { child, clock } = options;
+  const wire = new ChildTransport({ child, clock, onNoise: (line) => noteNoise(options, line) });
+  return await openOver({ wire, far: farSideOf(child), noise: () => wire.noise }, options);
 }
 
-function noteNoise({ onNotice }: McpClientOptions, line: string): void {
+/**
+ * Shakes hands with a server. Throws {@linkcode McpFault} if the server ends first, says nothing in time, speaks
+ * another protocol, or nobody wants it any more; the other side has ended by then. No capabilities are declared: a
+ * server that asks for something gets an error, so that none waits for us.
+ */
+export async function openOver(carrier: Carrier, options: HandshakeOptions): Promise<McpClient> {
+  const { wire, far } = carrier;
+  const { clock, connectMs, signal } = options;
+  const sdk = new Client({ name: "troupe", version }, { capabilities: {} });
+  const deadlineAtMs = options.deadlineAtMs ?? clock.now() + connectMs;
+  // The signal stays with us: a handshake is not canceled by a message but by the end of the other side.
+  const ended = await runUntil(
+    { clock, deadlineAtMs, signal },
+    () => sdk.connect(wire, { timeout: foreverMs }),
+  );
+  // What could not be sent because the server is ending: how it ended says more.
+  if (ended.type === "threw" && ended.error instanceof NotSentError && !carrier.session) await wire.lost;
+  const loss = wire.loss;
+  if (ended.type === "done" && loss === undefined) {
+    return new OpenClient({ sdk, transport: wire, clock }, carrier);
+  }
+  await wire.close();
+  await far.end();
+  const reason = whyNotOpened({ ended, loss, connectMs, noise: carrier.noise() });
+  throw new McpFault(withLastWords(reason, far.lastWords()));
+}
+
+/** A process that is ended by the ladder. */
+function farSideOf(child: Child): FarSide {
+  return {
+    end: async () => {
+      const { code, signal } = await child.close();
+      return { code, signal, stderr: plainText(child.stderr(), Infinity).slice(-stderrCharactersMax) };
+    },
+    kill: () => child.kill(),
+    lastWords: () => child.stderr(),
+  };
+}
+
+function noteNoise({ onNotice }: HandshakeOptions, line: string): void {
   onNotice?.(`The MCP server writes to its standard output what is no message; it is passed over: ${line}`);
 }
 
@@ -116,6 +154,7 @@ function whyNotOpened({ ended, loss, connectMs, noise }: Attempt): Failure {
   }
   // The SDK closes the connection itself if it cannot use the answer: then the error tells why.
   if (ended.type === "threw" && (loss === undefined || loss.code === "mcp_connection_closed")) {
+    if (ended.error instanceof RequestError) return ended.error.failure;
     return failure("mcp_connect_failed", `Cannot connect to the MCP server: ${problemOf(ended.error)}`);
   }
   if (loss?.code === "mcp_message_too_large" || loss?.code === "mcp_protocol_error") return loss;
@@ -141,15 +180,18 @@ function withLastWords(reason: Failure, stderr: string): Failure {
 class OpenClient implements McpClient {
   readonly greeting: Omit<McpGreeting, "tookMs">;
   readonly capabilities: readonly string[];
+  readonly isRemote: boolean;
   readonly closed: Promise<McpClosed>;
   readonly #connection: Connection;
-  readonly #child: Child;
+  readonly #far: FarSide;
   #listChange = Promise.withResolvers<void>();
 
-  constructor(connection: Connection, child: Child) {
+  constructor(connection: Connection, { far, session }: Carrier) {
     this.#connection = connection;
-    this.#child = child;
-    this.greeting = greetingOf(connection);
+    this.#far = far;
+    const opened = session?.();
+    this.isRemote = session !== undefined;
+    this.greeting = { ...greetingOf(connection), ...(opened === undefined ? {} : { session: opened }) };
     this.capabilities = Object.keys(connection.sdk.getServerCapabilities() ?? {})
       .map((name) => oneLine(name, versionCharactersMax)).slice(0, capabilitiesMax);
     this.closed = this.#end();
@@ -175,20 +217,19 @@ class OpenClient implements McpClient {
 
   async close(): Promise<McpEnd> {
     await this.#connection.transport.close();
-    const { code, signal } = await this.#child.close();
-    return { code, signal, stderr: plainText(this.#child.stderr(), Infinity).slice(-stderrCharactersMax) };
+    return await this.#far.end();
   }
 
   kill(): void {
-    this.#connection.transport.close();
-    this.#child.kill();
+    void this.#connection.transport.close();
+    this.#far.kill();
   }
 
   /** A server without a connection is of no use: whatever lost it, the process is ended too. */
   async #end(): Promise<McpClosed> {
     const reason = await this.#connection.transport.lost;
     const { code, signal } = await this.close();
-    return { failure: withLastWords(reason, this.#child.stderr()), end: { code, signal } };
+    return { failure: withLastWords(reason, this.#far.lastWords()), end: { code, signal } };
   }
 }
 

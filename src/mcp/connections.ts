@@ -6,25 +6,19 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { McpDeclaration, StdioManifest } from "../../schemas/manifest.ts";
 import { ProcessError } from "../processes/child.ts";
+import type { GuardedClient } from "../net/guarded_client.ts";
 import type { ProcessRegistry } from "../processes/registry.ts";
 import type { Clock } from "../seams.ts";
 import { CallCount } from "./call_count.ts";
-import { baseEnvironment } from "./child_environment.ts";
-import type { McpClient, McpFault } from "./client.ts";
+import type { HandshakeOptions, McpClient, McpFault } from "./client.ts";
 import { Gate } from "./gate.ts";
-import { asNotCached, denoProgram, npmProgram } from "./npm_program.ts";
+import { asNotCached } from "./npm_program.ts";
 import { HomeError, type PrivateHomes } from "./private_homes.ts";
+import { type OwnProgram, programOf } from "./server_program.ts";
 import { cleanFailure, redactingClient } from "./redacting_client.ts";
 import { expandVariables, type ReadVariable } from "./variables.ts";
 
-/** How the program that is running is started once more. */
-export interface OwnProgram {
-  readonly command: string;
-  /** Arguments that come before those of the manifest. */
-  readonly args: readonly string[];
-  /** Variables that it needs in order to start. */
-  readonly env: { readonly [name: string]: string };
-}
+export type { OwnProgram } from "./server_program.ts";
 
 /** Options of {@linkcode Connections}. */
 export interface ConnectionsOptions {
@@ -38,6 +32,8 @@ export interface ConnectionsOptions {
   readonly homes: PrivateHomes;
   /** What `troupe` means as a command. */
   readonly self: OwnProgram;
+  /** The one way out by HTTP. */
+  readonly fetch: GuardedClient["fetch"];
 }
 
 /** One start of one server. */
@@ -126,59 +122,58 @@ export class Connections {
   async #connect({ root, launch, declaration, deadlineAtMs, signal, onNotice }: ConnectOrder) {
     const { server, manifest } = declaration;
     const { clock } = this.#options;
-    if (manifest.transport !== "stdio") {
-      return failure("mcp_transport_unsupported", `Cannot reach "${server}" by ${manifest.transport}`);
-    }
-    const expanded = expandVariables(manifest.env, this.#options.env);
+    const templates = manifest.transport === "stdio" ? manifest.env : manifest.headers;
+    const expanded = expandVariables(templates, this.#options.env);
     if ("missing" in expanded) return missingVariables(server, expanded.missing);
     const { values, secrets } = expanded;
     for (const secret of secrets) this.#options.onBound?.(secret);
     await this.close({ root, launch: this.#live.get(root)?.launch ?? launch });
     if (signal.aborted) return closedEarly(declaration);
     const startedAt = clock.now();
-    // Loading the SDK takes as long as the server's own start: only who has a server pays for it, and not twice.
-    const loading = import("./client.ts");
-    loading.catch(() => {});
+    const patience = { clock, connectMs: connectMs(manifest, launch), deadlineAtMs, signal, onNotice };
     try {
-      const home = await this.#options.homes.homeOf(declaration);
-      const program = this.#programOf(declaration, manifest, { home, values });
-      if ("code" in program) return named(server, program);
-      const child = await this.#options.registry.start({
-        ...program,
-        cwd: declaration.cwd,
-      });
-      const { openMcpClient } = await loading;
-      const patience = { connectMs: connectMs(manifest, launch), deadlineAtMs, signal };
-      const opened = await openMcpClient({ child, clock, ...patience, onNotice });
+      const opened = manifest.transport === "stdio"
+        ? await this.#openChild(declaration, { manifest, values }, patience)
+        : await this.#openSession(manifest.url, values, patience);
+      if ("code" in opened) return named(server, opened);
       const calls = new CallCount(clock);
       const client = calls.counted(redactingClient(opened, secrets));
       this.#keep(root, { launch, client, server, secrets, calls, isGone: false });
       return { ...client.greeting, tookMs: clock.now() - startedAt };
     } catch (error) {
       const why = whyNot(server, error, secrets);
-      return manifest.run === undefined ? why : asNotCached(why, server, manifest.run);
+      const run = manifest.transport === "stdio" ? manifest.run : undefined;
+      return run === undefined ? why : asNotCached(why, server, run);
     }
   }
 
-  #programOf(
-    { paths = { read: [], write: [] } }: McpDeclaration,
-    { command = "", args, run }: StdioManifest,
-    { home, values }: { readonly home: string; readonly values: { readonly [name: string]: string } },
-  ) {
+  async #openChild(
+    declaration: McpDeclaration,
+    { manifest, values }: {
+      readonly manifest: StdioManifest;
+      readonly values: { readonly [name: string]: string };
+    },
+    handshake: HandshakeOptions,
+  ): Promise<McpClient | Failure> {
+    // Loading the SDK takes as long as the server's own start: only who has a server pays for it, and not twice.
+    const loading = import("./client.ts");
+    loading.catch(() => {});
+    const home = await this.#options.homes.homeOf(declaration);
     const { env, self } = this.#options;
-    const base = baseEnvironment(env, home);
-    if (run !== undefined) {
-      const deno = denoProgram(env);
-      if ("code" in deno) return deno;
-      const program = npmProgram(run, paths, deno);
-      return { ...program, env: { ...base, ...values, ...program.env } };
-    }
-    if (command !== "troupe") return { command, args, env: { ...base, ...values } };
-    return {
-      command: self.command,
-      args: [...self.args, ...args],
-      env: { ...base, ...self.env, ...values },
-    };
+    const program = programOf(declaration, manifest, { home, values, env, self });
+    if ("code" in program) return program;
+    const child = await this.#options.registry.start({ ...program, cwd: declaration.cwd });
+    const { openMcpClient } = await loading;
+    return await openMcpClient({ ...handshake, child });
+  }
+
+  async #openSession(
+    url: string,
+    headers: { readonly [name: string]: string },
+    handshake: HandshakeOptions,
+  ): Promise<McpClient> {
+    const { openHttpClient } = await import("./http_client.ts");
+    return await openHttpClient({ ...handshake, url, headers, fetch: this.#options.fetch });
   }
 
   #keep(root: RootAddress, live: Live): void {

@@ -29,6 +29,8 @@ const callsAtOnceMax = 4;
 /** Options of {@linkcode createFilesServer}. */
 export interface FilesServerOptions extends Omit<SearchUse, "signal"> {
   readonly version: string;
+  /** Lets so many calls work at once, over all servers that share it. */
+  readonly gate?: Gate;
 }
 
 /** A tool as clients see it, and what it does. */
@@ -64,10 +66,15 @@ const projectTools: readonly ProjectTool[] = [
   }),
 ];
 
+/** Makes a gate for the calls of one server, or of several. */
+export function createFilesGate(): Gate {
+  return new Gate(callsAtOnceMax);
+}
+
 /** Makes the server; it serves once it is connected to a transport. */
-export function createFilesServer({ version, cwd, clock }: FilesServerOptions): Server {
+export function createFilesServer(options: FilesServerOptions): Server {
+  const { version, cwd, clock, gate = createFilesGate() } = options;
   const server = new Server({ name: "troupe-files", version }, { capabilities: { tools: {} } });
-  const gate = new Gate(callsAtOnceMax);
   const calls = new Map<RequestId, AbortController>();
   // In place of the SDK's own, which takes the id 0 for none.
   server.setNotificationHandler(CancelledNotificationSchema, ({ params: { requestId } }) => {

@@ -1,4 +1,4 @@
-/** Reads one line of a server as a JSON-RPC message: a cheap look at its shape, since a result may have megabytes. */
+/** Reads what a server sent as a JSON-RPC message: a cheap look at its shape, since a result may have megabytes. */
 import { isRecord } from "./json_bounds.ts";
 import { ErrorCode, type JSONRPCMessage, RELATED_TASK_META_KEY } from "./sdk_v1.ts";
 
@@ -16,12 +16,15 @@ const decoder = new TextDecoder();
  * is refused waits for ever. Ids and results stay what they were.
  */
 export function readMessage(line: Uint8Array): Incoming | undefined {
-  let fields: unknown;
   try {
-    fields = JSON.parse(decoder.decode(line));
+    return messageOf(JSON.parse(decoder.decode(line)));
   } catch {
     return undefined;
   }
+}
+
+/** The message that a JSON value is; undefined for anything else. */
+export function messageOf(fields: unknown): Incoming | undefined {
   if (!isRecord(fields) || fields["jsonrpc"] !== "2.0") return undefined;
   return typeof fields["method"] === "string" ? readCall(fields) : readAnswer(fields);
 }

@@ -10,6 +10,7 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
   return {
     greeting: clean(client.greeting),
     ...(client.capabilities === undefined ? {} : { capabilities: clean(client.capabilities) }),
+    isRemote: client.isRemote,
     list: async (signal) => clean(await client.list(signal)),
     call: async (request) =>
       cleanResult(

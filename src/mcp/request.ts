@@ -2,14 +2,14 @@
 import { z } from "zod";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import type { Clock } from "../seams.ts";
-import type { ChildTransport } from "./child_transport.ts";
 import { oneLine } from "./plain_text.ts";
 import { type Client, McpError } from "./sdk_v1.ts";
+import type { Wire } from "./wire.ts";
 
 /** An open connection, as requests use it. */
 export interface Connection {
   readonly sdk: Client;
-  readonly transport: ChildTransport;
+  readonly transport: Wire;
   readonly clock: Clock;
 }
 
@@ -41,5 +41,6 @@ export function refusal(subject: string, error: unknown): Failure {
   // The SDK puts its own words in front.
   const words = oneLine(message.replace(`MCP error ${code}: `, ""), messageCharactersMax);
   const said = words === "" ? "" : `: ${words}`;
-  return failure("mcp_protocol_error", `The MCP server refused ${subject} with error ${code}${said}`);
+  const why = failure("mcp_protocol_error", `The MCP server refused ${subject} with error ${code}${said}`);
+  return Number.isSafeInteger(code) ? { ...why, details: { rpc_code: code } } : why;
 }

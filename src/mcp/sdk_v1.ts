@@ -5,6 +5,8 @@
 // @ts-types="npm:@modelcontextprotocol/sdk@1.32.2/types"
 export * from "@modelcontextprotocol/sdk/types.js";
 export { Client } from "@modelcontextprotocol/sdk/client";
+// @ts-types="npm:@modelcontextprotocol/sdk@1.32.2/server/webStandardStreamableHttp"
+export { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 export { Server } from "@modelcontextprotocol/sdk/server";
 // @ts-types="npm:@modelcontextprotocol/sdk@1.32.2/shared/transport"
 export type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";

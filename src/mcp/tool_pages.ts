@@ -1,4 +1,5 @@
 /** Reads all pages of a server's `tools/list`, within bounds of number, size and time. */
+import { RequestError } from "./asked.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
 import { runUntil } from "../effects/deadline.ts";
@@ -59,16 +60,16 @@ async function readPage(connection: Connection, request: PageRequest): Promise<P
   let sent = -1;
   const ended = await runUntil({ clock, deadlineAtMs, signal }, () => {
     const answer = sdk.request({ method: "tools/list", params }, anyResult, options);
-    sent = transport.lastRequest;
+    sent = transport.asked.last;
     return answer;
   });
   if (ended.type === "done") return pageOf(ended.value);
   if (ended.type === "threw") {
-    const wasAnswered = sent >= 0 && transport.stateOf(sent) === "over";
+    const wasAnswered = sent >= 0 && transport.asked.stateOf(sent) === "over";
     if (wasAnswered && isWithoutTools(connection, ended.error)) return { tools: [], next: undefined };
-    throw new McpFault(
-      wasAnswered ? refusal("to list its tools", ended.error) : transport.loss ?? connectionLost(),
-    );
+    if (wasAnswered) throw new McpFault(refusal("to list its tools", ended.error));
+    const told = ended.error instanceof RequestError ? ended.error.failure : undefined;
+    throw new McpFault(told ?? transport.loss ?? connectionLost());
   }
   giveUp.abort(cancelReason);
   transport.forget(sent);

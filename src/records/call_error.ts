@@ -5,9 +5,13 @@ import { peek } from "../peek.ts";
 
 /** The record of a call that brought no result. Entries of earlier releases do not say whether it was begun. */
 export function errorIn(body: unknown, outcome: InvocationOutcome): unknown {
-  const { code, message } = Object(peek(body, "failure"));
+  const { code, message, retryable, classification, details } = Object(peek(body, "failure"));
   const started = peek(body, "started") ?? outcome === "unknown";
-  return { code, message, started, provenance: peek(body, "provenance") ?? { by: "runtime" } };
+  const classed = {
+    ...(classification === undefined ? {} : { retryable, classification }),
+    ...(details === undefined ? {} : { details }),
+  };
+  return { code, message, started, provenance: peek(body, "provenance") ?? { by: "runtime" }, ...classed };
 }
 
 /** The record of a host's call that never reached its tool; undefined if nothing was refused. */

@@ -8,6 +8,7 @@ import {
   type BindingRecord,
   type InvocationRecord,
   type InvocationStatus,
+  type McpSessionRecord,
   ToolRecords,
 } from "../../schemas/record.ts";
 import { peekText } from "../peek.ts";
@@ -26,6 +27,8 @@ export interface RecordsRequest {
   readonly digest: Seams["digest"];
   /** Reads the streams of connections: their sessions are shown in the bindings. */
   readonly readPages?: ReadPages;
+  /** The sessions of its servers by HTTP: where its calls went. */
+  readonly mcpSessions?: readonly McpSessionRecord[];
 }
 
 /** What everybody is told of an outcome (design.md section 5). */
@@ -71,8 +74,15 @@ export async function readRecords(request: RecordsRequest): Promise<ToolRecords>
       sessionOf: (entry) => sessions.of(entry),
     });
   }
-  for (const row of fold.rows) await found.call(row, { session, digest });
+  for (const row of fold.rows) await found.call(row, request);
   return ToolRecords.parse(found.records());
+}
+
+/** Where a call of a server by HTTP went (CM-76). */
+function reachedBy(tool: string, sessions: readonly McpSessionRecord[]): JsonObject {
+  const [, server, name = ""] = /^mcp\.([^.]+)\.(.+)$/.exec(tool) ?? [];
+  const reached = sessions.find(({ connection }) => connection.startsWith(`connection/${server}@`));
+  return reached === undefined ? {} : { mcp_tool: name, server_url: reached.server_url };
 }
 
 /** Records by their ids: what several turns froze alike is one record. */
@@ -99,7 +109,7 @@ class Found {
   /** A call of what the turn was not bound to is none of a tool: it has no record (CM-31). */
   async call(
     row: InvocationRow,
-    { session, digest }: Pick<RecordsRequest, "session" | "digest">,
+    { session, digest, mcpSessions = [] }: Pick<RecordsRequest, "session" | "digest" | "mcpSessions">,
   ): Promise<void> {
     const execution = `${session}/turn/${row.turn}`;
     const binding = this.#byTool.get(`${execution} ${row.tool}`);
@@ -119,7 +129,12 @@ class Found {
       request: { tool_name: row.tool, arguments: row.arguments },
       response: row.response,
       error: (row.error ?? {}) as JsonObject,
-      metadata: { effect: row.effect, tries: row.attempts, decisions: [...row.decisions] },
+      metadata: {
+        effect: row.effect,
+        tries: row.attempts,
+        decisions: [...row.decisions],
+        ...reachedBy(row.tool, mcpSessions),
+      },
       attempt: row.number,
       ...(row.key === "" ? {} : { key: row.key }),
       startedAt: row.proposedAt,

@@ -43,7 +43,7 @@ export async function openGovernedSide({ seams, folder }: GovernedOptions): Prom
   const self = { command: Deno.execPath(), args: [], env: {} };
   const homes = new PrivateHomes(location);
   const env = (name: string) => Deno.env.get(name);
-  const connections = new Connections({ registry, clock, env, homes, self });
+  const connections = new Connections({ registry, clock, env, homes, self, fetch });
   const made: { services?: HostServices } = {};
   const runtime = await startRuntime({
     store: await openKvStore(location, { log }),

@@ -102,7 +102,14 @@ Deno.test("server whose tool has the name of a built-in is refused, and both pro
     const registry = new ProcessRegistry({ store, runId: "collision", clock, digest, log: seams.log });
     const env = (name: string) => name === "PATH" ? Deno.env.get(name) : undefined;
     const self = { command: Deno.execPath(), args: [], env: {} };
-    const connections = new Connections({ registry, clock, env, homes: new PrivateHomes(store), self });
+    const connections = new Connections({
+      registry,
+      clock,
+      env,
+      homes: new PrivateHomes(store),
+      self,
+      fetch,
+    });
     const runtime = await startRuntime({
       store: await openKvStore(store, seams),
       seams,

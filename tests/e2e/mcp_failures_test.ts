@@ -32,7 +32,7 @@ const leftOut: { readonly [server: string]: RegExp } = {
   outside: /mcp_working_folder_refused: .*"\.\." lies outside the workspace$/,
   linked: /mcp_working_folder_refused: .*"link" lies outside the workspace$/,
   nowhere: /mcp_working_folder_refused: .*"none" does not exist$/,
-  web: /mcp_transport_unsupported: .*speaks stdio only.*streamable_http$/,
+  web: /url_blocked: web: Cannot reach http:\/\/127\.0\.0\.1:9: .*network\.allow/,
   off: /mcp_disabled: .*switched off in its manifest$/,
 };
 
@@ -48,7 +48,7 @@ async function writeManyServers(stage: Stage): Promise<void> {
       outside: bad(stage, ["good"], { cwd: ".." }),
       linked: bad(stage, ["good"], { cwd: "link" }),
       nowhere: bad(stage, ["good"], { cwd: "none" }),
-      web: { transport: "streamable_http", url: "https://example.com/mcp" },
+      web: { transport: "streamable_http", url: "http://127.0.0.1:9/mcp" },
       off: bad(stage, ["good"], { enabled: false }),
       noisy: bad(stage, ["noise"]),
       partly: bad(stage, ["one-bad-tool"]),

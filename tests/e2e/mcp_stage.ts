@@ -218,12 +218,16 @@ export interface Held {
 }
 
 /** Holds the store of a stage in this process while `play` goes on. */
-export async function withOwner(stage: Stage, play: (held: Held) => Promise<void>): Promise<void> {
+export async function withOwner(
+  stage: Stage,
+  play: (held: Held) => Promise<void>,
+  config: Line = {},
+): Promise<void> {
   const seams = createSystemSeams({ log: () => {} });
   const env = (name: string) => ["PATH", "HOME"].includes(name) ? Deno.env.get(name) : undefined;
   const host = await openOwner({
     location: stage.path("store.db"),
-    config: HostConfig.parse({}),
+    config: HostConfig.parse(config),
     seams,
     env,
     self: { command: Deno.execPath(), args: [], env: {} },

@@ -131,10 +131,8 @@ Deno.test("connection asks again after a denial, whenever somebody wants it", ()
 
 Deno.test("connection fails without asking anybody for a server that cannot or must not be started", () => {
   const problem = failure("mcp_working_folder_refused", "The folder is outside the workspace");
-  const http = { transport: "streamable_http", url: "https://docs.example/mcp" };
   const obstacles = [
     ["mcp_disabled", { manifest: { enabled: false }, gate: "prompt" }],
-    ["mcp_transport_unsupported", { manifest: http, gate: "prompt" }],
     ["mcp_working_folder_refused", { problem, gate: "prompt" }],
     ["mcp_connect_denied", { gate: "denied" }],
     // What the host knows comes before what policy says.

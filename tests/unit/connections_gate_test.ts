@@ -45,7 +45,7 @@ Deno.test("connections are opened four at once over all sessions, and the next w
   const self = { command: "false", args: [], env: {} };
   const env = (name: string) => name === "PATH" ? childEnv.PATH : undefined;
   const homes = new PrivateHomes(":memory:");
-  const connections = new Connections({ registry, clock: seams.clock, env, homes, self });
+  const connections = new Connections({ registry, clock: seams.clock, env, homes, self, fetch });
   const orders = [1, 2, 3, 4, 5, 6].map(order);
   const made = orders.map((one) => connections.connect(one));
   try {

@@ -47,6 +47,7 @@ async function onStage(play: (stage: Stage) => Promise<void>, clock: Clock = sea
     env: (name) => given[name],
     homes: new PrivateHomes(store),
     self: { command: "false", args: [], env: {} },
+    fetch,
   });
   const order = (
     server: string,

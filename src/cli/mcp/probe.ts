@@ -88,11 +88,14 @@ async function withConnections<T>(
   { settings }: Grounds,
   act: (connections: Connections) => Promise<T>,
 ): Promise<T> {
-  const [{ Connections }, { PrivateHomes }, { ProcessRegistry }] = await Promise.all([
-    import("../../mcp/connections.ts"),
-    import("../../mcp/private_homes.ts"),
-    import("../../processes/registry.ts"),
-  ]);
+  const [{ Connections }, { PrivateHomes }, { ProcessRegistry }, { GuardedClient }, { UrlPolicy }] =
+    await Promise.all([
+      import("../../mcp/connections.ts"),
+      import("../../mcp/private_homes.ts"),
+      import("../../processes/registry.ts"),
+      import("../../net/guarded_client.ts"),
+      import("../../net/url_policy.ts"),
+    ]);
   const { clock, digest, log, nextId } = cli.seams;
   const registry = new ProcessRegistry({ store: ":memory:", runId: nextId("run"), clock, digest, log });
   const secrets = new Map(
@@ -100,13 +103,15 @@ async function withConnections<T>(
   );
   const env = (name: string) => secrets.has(name) ? secrets.get(name) : cli.env(name);
   const homes = new PrivateHomes(":memory:");
+  const http = new GuardedClient({ policy: new UrlPolicy(settings.config.network), clock });
   const stopListening = cli.onInterrupt(() => registry.killAll());
   try {
-    return await act(new Connections({ registry, clock, env, self: cli.self, homes }));
+    return await act(new Connections({ registry, clock, env, self: cli.self, homes, fetch: http.fetch }));
   } finally {
     stopListening();
     await registry.closeAll();
     await homes.release();
+    http.close();
   }
 }
 

@@ -1,0 +1,60 @@
+/** A connection to an MCP server by Streamable HTTP, and what is kept of its session. */
+import type { McpSession } from "../../schemas/effect.ts";
+import type { JsonObject } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
+import { type HandshakeOptions, type McpClient, openOver } from "./client.ts";
+import type { HttpPlace } from "./http_session.ts";
+import { HttpWire } from "./http_wire.ts";
+import { asJsonObject, isRecord } from "./json_bounds.ts";
+import { oneLine } from "./plain_text.ts";
+
+const instructionsCharactersMax = 500;
+
+/** Options of {@linkcode openHttpClient}. */
+export interface HttpClientOptions extends HandshakeOptions, HttpPlace {}
+
+/** Opens a session with a server. Throws `McpFault`; the session, if there was one, has been given back by then. */
+export function openHttpClient(options: HttpClientOptions): Promise<McpClient> {
+  const { url, headers, fetch, clock, onNotice = () => {} } = options;
+  const wire = new HttpWire({ url, headers, fetch, clock, onNotice });
+  const far = {
+    end: () => Promise.resolve({ code: null, signal: null, stderr: "", lastEvent: wire.lastEvent }),
+    kill: () => {},
+    lastWords: () => "",
+  };
+  return openOver({ wire, far, noise: () => 0, session: () => sessionOf(wire, url) }, options);
+}
+
+/** The record of a session, without what may be secret in its URL (CM-79). */
+function sessionOf({ session: { id, initialized } }: HttpWire, url: string): McpSession {
+  const { origin, pathname } = new URL(url);
+  return {
+    transport: "streamable_http",
+    url: `${origin}${pathname}`.slice(0, limits.urlCharactersMax),
+    id,
+    initialized: shortened(initialized),
+  };
+}
+
+/** What a server answered to `initialize`, as far as it is small enough to be kept beside its name. */
+function shortened(initialized: unknown): JsonObject {
+  if (!isRecord(initialized)) return {};
+  const { protocolVersion, serverInfo, capabilities, instructions } = initialized;
+  const kept: { [key: string]: unknown } = {};
+  for (const [name, value] of Object.entries({ protocolVersion, serverInfo, capabilities })) {
+    if (value !== undefined && sizeOf(value) <= limits.mcpInitializedCharactersMax) kept[name] = value;
+  }
+  if (typeof instructions === "string") {
+    kept["instructions"] = oneLine(instructions, instructionsCharactersMax);
+  }
+  const read = asJsonObject(kept);
+  return "json" in read ? read.json : {};
+}
+
+function sizeOf(value: unknown): number {
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return Infinity; // It nests too deeply to be written down.
+  }
+}

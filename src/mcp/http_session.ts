@@ -1,0 +1,79 @@
+/** The session that a server keeps for us by HTTP: its id, which every later request names (CM-66), and its end. */
+import { failure } from "../../schemas/failure.ts";
+import { limits } from "../../schemas/limits.ts";
+import type { GuardedClient } from "../net/guarded_client.ts";
+import { AnswerLostError } from "./asked.ts";
+
+/** Where a session is, and what every request to it says besides; the protocol's own headers win. */
+export interface HttpPlace {
+  readonly url: string;
+  readonly headers: { readonly [name: string]: string };
+  readonly fetch: GuardedClient["fetch"];
+}
+
+/** One session with one server. */
+export class HttpSession {
+  /** The revision that was agreed on; empty before. */
+  protocolVersion = "";
+  /** What the server answered to `initialize`, once it has. */
+  initialized: unknown = undefined;
+  readonly #place: HttpPlace;
+  #id: string | null = null;
+
+  constructor(place: HttpPlace) {
+    this.#place = place;
+  }
+
+  /** Null if the server opened none, or it is over. */
+  get id(): string | null {
+    return this.#id;
+  }
+
+  /** The headers of a request that accepts `types`. */
+  headers(types: string): Headers {
+    const headers = new Headers(this.#place.headers);
+    headers.delete("mcp-session-id");
+    headers.delete("mcp-protocol-version");
+    headers.delete("last-event-id");
+    if (this.#id !== null) headers.set("mcp-session-id", this.#id);
+    if (this.protocolVersion !== "") headers.set("mcp-protocol-version", this.protocolVersion);
+    headers.set("accept", types);
+    return headers;
+  }
+
+  /**
+   * Notes the session that an answer names: that of the first answer counts, and none that comes later takes its place.
+   * False if this one named another. Throws {@linkcode AnswerLostError} if no header can carry it.
+   */
+  note({ headers }: Response): boolean {
+    const named = headers.get("mcp-session-id");
+    if (named === null || named === this.#id) return true;
+    if (this.initialized !== undefined) return false;
+    if (named.length > limits.mcpSessionIdCharactersMax || !/^[\x21-\x7e]+$/.test(named)) {
+      const message = "The MCP server named a session that no header can carry";
+      throw new AnswerLostError(failure("mcp_protocol_error", message));
+    }
+    this.#id = named;
+    return true;
+  }
+
+  /** The server does not know it any more (CM-81). */
+  forget(): void {
+    this.#id = null;
+  }
+
+  /** Gives it back (CM-69). A server may refuse, or have forgotten it: it is over either way. */
+  async end(): Promise<void> {
+    if (this.#id === null) return;
+    const headers = this.headers("application/json");
+    this.#id = null;
+    const { fetch, url } = this.#place;
+    const totalMs = limits.mcpDeleteMs;
+    try {
+      const response = await fetch(url, { method: "DELETE", headers, redirect: "manual" }, { totalMs });
+      await response.body?.cancel();
+    } catch {
+      // Whoever cannot be reached cannot be told.
+    }
+  }
+}
