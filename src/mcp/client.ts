@@ -112,7 +112,13 @@ export async function openOver(carrier: Carrier, options: HandshakeOptions): Pro
   }
   await wire.close();
   await far.end();
-  const reason = whyNotOpened({ ended, loss, connectMs, noise: carrier.noise() });
+  const reason = whyNotOpened({
+    ended,
+    loss,
+    connectMs,
+    noise: carrier.noise(),
+    isRemote: carrier.session !== undefined,
+  });
   throw new McpFault(withLastWords(reason, far.lastWords()));
 }
 
@@ -139,9 +145,10 @@ interface Attempt {
   readonly connectMs: number;
   /** Lines that were no messages. */
   readonly noise: number;
+  readonly isRemote: boolean;
 }
 
-function whyNotOpened({ ended, loss, connectMs, noise }: Attempt): Failure {
+function whyNotOpened({ ended, loss, connectMs, noise, isRemote }: Attempt): Failure {
   if (ended.type === "canceled") {
     return failure("mcp_connection_closed", "Connecting to the MCP server was given up");
   }
@@ -154,7 +161,8 @@ function whyNotOpened({ ended, loss, connectMs, noise }: Attempt): Failure {
   }
   // The SDK closes the connection itself if it cannot use the answer: then the error tells why.
   if (ended.type === "threw" && (loss === undefined || loss.code === "mcp_connection_closed")) {
-    if (ended.error instanceof RequestError) return ended.error.failure;
+    // Of a process, how it ended says more than that nothing could be sent to it.
+    if (ended.error instanceof RequestError && isRemote) return ended.error.failure;
     return failure("mcp_connect_failed", `Cannot connect to the MCP server: ${problemOf(ended.error)}`);
   }
   if (loss?.code === "mcp_message_too_large" || loss?.code === "mcp_protocol_error") return loss;
