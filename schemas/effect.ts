@@ -57,6 +57,13 @@ const toolArgs = z.strictObject({
 
 const launch = z.int().min(1);
 
+/** What a server may say that it offers. */
+export const McpCapability = z.enum(["tools", "resources", "prompts", "completions", "logging"]);
+/** What a server may say that it offers. */
+export type McpCapability = z.infer<typeof McpCapability>;
+
+const capabilities = z.array(McpCapability).max(McpCapability.options.length);
+
 /** Arguments of each kind of effect. */
 export const portArgs = {
   "model.generate": generateArgs,
@@ -75,8 +82,8 @@ export const portArgs = {
   "child.stop": z.strictObject({ child: RootAddress, graceMs: z.int().min(0), quarantine: z.boolean() }),
   /** Starts a server and shakes hands. `launch` counts the starts of this connection. */
   "mcp.connect": z.strictObject({ declaration: McpDeclaration, launch }),
-  /** Reads and checks the server's tools; keeps them as a blob. */
-  "mcp.list": z.strictObject({ declaration: McpDeclaration, launch }),
+  /** Reads and checks the server's tools; keeps them as a blob. `capabilities`: what else the server offers. */
+  "mcp.list": z.strictObject({ declaration: McpDeclaration, launch, capabilities: capabilities.optional() }),
   /**
    * Waits for what the server does by itself, an `McpNews`. While its list is `stale` anyway, not for a change of it.
    * Fails as `interrupted` if the server ended with its runtime.
@@ -139,6 +146,8 @@ export const McpGreeting = z.strictObject({
   tookMs: z.number().min(0),
   /** The session's id, where the server gave one. */
   session: z.string().max(1_000).optional(),
+  /** What the server says that it offers; greetings of earlier releases do not tell. */
+  capabilities: capabilities.exactOptional(),
 });
 /** What `mcp.connect` yields. */
 export type McpGreeting = z.infer<typeof McpGreeting>;
@@ -165,6 +174,8 @@ export const McpListing = z.strictObject({
   rejected: z.array(McpRejected).max(100),
   /** The first of those that are off since they are not what was approved; absent if there is none. */
   quarantined: z.array(McpRejected).max(100).exactOptional(),
+  /** Tools whose results are not checked, since their outputSchema cannot be used: the first 100 of them. */
+  unchecked: z.array(McpRejected).max(100).exactOptional(),
 });
 /** What `mcp.list` yields. */
 export type McpListing = z.infer<typeof McpListing>;
@@ -175,6 +186,8 @@ export const McpEnd = z.strictObject({
   signal: z.string().max(20).nullable(),
   /** The end of what it wrote to its standard error, without secrets. */
   stderr: z.string().max(20_000),
+  /** The end of what it told by `notifications/message` outside of calls, each line with its level, without secrets. */
+  log: z.string().max(20_000).exactOptional(),
 });
 /** How a server ended. */
 export type McpEnd = z.infer<typeof McpEnd>;

@@ -104,6 +104,7 @@ function call(sketch: Sketch) {
       client = made.client;
       return made.reply;
     },
+    isSecret: (text) => text.includes("hunter2"),
     clock: world.seams.clock,
   });
   const perform = createToolCall({

@@ -3,13 +3,19 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { limits } from "../../schemas/limits.ts";
 import { ToolResultEnvelope } from "../../schemas/tool.ts";
+import type { JsonObject } from "../../schemas/json.ts";
+import { Binaries } from "../../src/mcp/binaries.ts";
 import { readResult } from "../../src/mcp/result.ts";
 
-function read(raw: unknown): ToolResultEnvelope {
-  const envelope = readResult(raw);
+function read(raw: unknown, schema?: JsonObject): ToolResultEnvelope {
+  const envelope = readResult(raw, { schema, binaries: new Binaries(isSecret) });
   assert.deepEqual(ToolResultEnvelope.parse(envelope), envelope);
   assert.equal(envelope.ok, !envelope.isError);
   return envelope;
+}
+
+function isSecret(words: string): boolean {
+  return words.includes("hunter2");
 }
 
 function text(words: string) {

@@ -29,9 +29,9 @@ function declare(manifest: object = {}, changes: object = {}): McpDeclaration {
 function read(raw: readonly unknown[], declaration = declare()) {
   const list = readTools(raw, { declaration, connection });
   assert.deepEqual(CatalogSource.parse(list.source), list.source);
-  const { rejectedCount, rejected } = list;
+  const { rejectedCount, rejected, unchecked } = list;
   const offer = `sha256:${"1".repeat(64)}`;
-  McpListing.parse({ offer, tools: list.source.tools.length, rejectedCount, rejected });
+  McpListing.parse({ offer, tools: list.source.tools.length, rejectedCount, rejected, unchecked });
   return list;
 }
 
@@ -91,6 +91,7 @@ Deno.test("mcp tool list becomes a catalog source that is bound to its connectio
     },
     rejectedCount: 0,
     rejected: [],
+    unchecked: [{ tool: "search", reason: "its outputSchema is no object" }],
   });
 });
 
