@@ -1,5 +1,5 @@
 /**
- * What a server offers besides tools, as tools of that server (CM-34): its resources, its prompts, and how their
+ * What a server offers besides tools, as tools of that server: its resources, its prompts, and how their
  * arguments go on. The words are ours; whether the server offers them stands in its greeting.
  */
 import type { McpCapability } from "../../schemas/effect.ts";

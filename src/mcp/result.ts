@@ -25,7 +25,7 @@ export interface ReadingOptions {
  * The envelope of a raw `CallToolResult`. Structured content wins; otherwise the blocks become one text, in their order;
  * a result without content becomes `{ "status": "empty" }`. A result that says `isError` keeps its text before all else:
  * it is what explains the error, and structured content beside it may be of any shape. One that is not what the schema
- * says keeps all that it has, and is told so (LC-26). What is no result at all is an `mcp_protocol_error`. Takes whatever
+ * says keeps all that it has, and is told so. What is no result at all is an `mcp_protocol_error`. Takes whatever
  * JSON there is; never throws; linear in its size.
  */
 export function readResult(raw: unknown, { schema, binaries }: ReadingOptions): ToolResultEnvelope {
