@@ -181,7 +181,7 @@ Deno.test("only what a server declares is offered, as its manifest and its own t
 });
 
 Deno.test("server is found, says that it changed, and is lost: each is in the journal, and the next turn has what is new (AR-1, AR-40)", async () => {
-  for (const announces of ["resources", "prompts"] as const) {
+  for (const announces of [true, "resources", "prompts"] as const) {
     await onMcpStage(async (stage) => {
       await stage.write({ "tools.json": "[]" });
       const plan = {

@@ -11,7 +11,7 @@
  *   variables  names the variables of its environment, each with the length of its value
  */
 
-import { answerOffer, declared, type Offers } from "./mcp_offers.ts";
+import type { Offers } from "./mcp_offers.ts";
 
 /** What a server does. */
 export interface ServerPlan {
@@ -53,6 +53,9 @@ interface Message {
   };
 }
 
+/** Who answers what is no question of tools. */
+type OfferDesk = typeof import("./mcp_offers.ts");
+
 const inputSchema = { type: "object", properties: {}, additionalProperties: true };
 const allTools = ["search", "wait", "variables"].map((name) => ({
   name,
@@ -71,9 +74,11 @@ function linesIn(file: string): number {
 
 class Server {
   readonly #plan: ServerPlan;
+  readonly #desk: OfferDesk | undefined;
 
-  constructor(plan: ServerPlan) {
+  constructor(plan: ServerPlan, desk?: OfferDesk) {
     this.#plan = plan;
+    this.#desk = desk;
   }
 
   take({ id, method, params }: Message): void {
@@ -81,7 +86,7 @@ class Server {
       case "initialize":
         return this.#answer(id, {
           protocolVersion: "2025-11-25",
-          capabilities: { tools: {}, ...declared(this.#plan.offers ?? {}) },
+          capabilities: { tools: {}, ...this.#desk?.declared(this.#plan.offers ?? {}) },
           serverInfo: { name: this.#plan.name, version: "1" },
         });
       case "ping":
@@ -100,12 +105,12 @@ class Server {
   /** Answers what is no question of tools; a plan without offers knows none. */
   #offer(id: Message["id"], method: string, params: Message["params"]): void {
     const { offers, ledger } = this.#plan;
-    if (id === undefined || offers === undefined) return;
+    if (id === undefined || offers === undefined || this.#desk === undefined) return;
     const key = params?._meta?.["troupe/idempotency-key"];
     appendLine(ledger, { method, params: { ...params, _meta: undefined }, key });
     this.#announce();
     this.#log(this.#plan.logsInCalls);
-    this.#send({ id, ...answerOffer(offers, method, { ...params }) });
+    this.#send({ id, ...this.#desk.answerOffer(offers, method, { ...params }) });
   }
 
   #announce(): void {
@@ -185,7 +190,9 @@ async function serve(plan: ServerPlan): Promise<void> {
     tell(plan.tells);
     Deno.exit(3);
   }
-  const server = new Server(plan);
+  // Only then, so that the script alone serves a plan without offers.
+  const desk = plan.offers === undefined ? undefined : await import("./mcp_offers.ts");
+  const server = new Server(plan, desk);
   let unread = "";
   for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
     const lines = (unread + text).split("\n");

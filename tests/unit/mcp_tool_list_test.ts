@@ -334,6 +334,9 @@ Deno.test("mcp tool list takes what nobody sees out of a schema's words, and lea
   ];
   for (const change of refused) {
     assert.match(reasonOf(tool("a", schema(change))), /characters that nobody sees in a name or a value/);
+  }
+});
+
 Deno.test("mcp tool list offers what a server declares besides tools as tools, under the same manifest (AR-39)", () => {
   const declaration = declare({
     risk: "high",
