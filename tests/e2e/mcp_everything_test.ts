@@ -6,20 +6,22 @@ import {
   entriesOf,
   firstTurn,
   type Line,
-  markOf,
   onMcpStage,
   sessionIn,
   writeMcpAgent,
 } from "./mcp_stage.ts";
 
-const everything = "npm:@modelcontextprotocol/server-everything@2026.8.31";
+const everything = "@modelcontextprotocol/server-everything@2026.8.31";
 
 Deno.test("reference server's resources, templates, prompts and completions are called as tools, and its results are told", async () => {
   await onMcpStage(async (stage) => {
-    const args = ["run", "--no-prompt", "--no-config", "--quiet", "--allow-env", "--allow-read"];
     const picked: readonly (readonly [tool: string, given: Line, told: string])[] = [
       ["list_resources", {}, '"uri_template":"demo://resource/dynamic/text/{resourceId}"'],
-      ["read_resource", { uri: "demo://resource/static/document/architecture.md" }, "# Everything Server"],
+      [
+        "read_resource",
+        { uri: "demo://resource/dynamic/text/1" },
+        "Resource 1: This is a plaintext resource",
+      ],
       ["read_resource", { uri: "demo://resource/dynamic/blob/1" }, "kept as resource-1]"],
       ["list_prompts", {}, '"arguments":[{"name":"city","description":"Name of the city","required":true}'],
       ["get_prompt", { name: "args-prompt", arguments: { city: "Ulm" } }, "Ulm"],
@@ -36,13 +38,8 @@ Deno.test("reference server's resources, templates, prompts and completions are 
     ];
     await writeMcpAgent(stage, {
       servers: {
-        every: {
-          command: Deno.execPath(),
-          args: [...args, everything, "stdio", markOf(stage, "every")],
-          approval_policy: "auto",
-          // The first time it is fetched.
-          connect_timeout_seconds: 120,
-        },
+        // In its jail it cannot read its documents, and has the resources of its templates alone.
+        every: { run: { npm: everything, args: ["stdio"] }, approval_policy: "auto" },
       },
       answers: [
         ...picked.map(([tool, given], index) => ({
@@ -52,6 +49,18 @@ Deno.test("reference server's resources, templates, prompts and completions are 
         { expect: picked.at(-1)?.[2] ?? "", text: "all told" },
       ],
     });
+    // Fetched once, as an operator does; a turn fetches nothing.
+    await stage.output(
+      "mcp",
+      "check",
+      "every",
+      "--agent",
+      "./agent",
+      "--workspace",
+      "ws",
+      "--answer",
+      "allow",
+    );
     const ended = await stage.run(...firstTurn, "--answer", "allow");
     assert.match(ended.out, /all told\nturn 1 completed/, `${ended.out}\n${ended.err}`);
     const session = sessionIn(ended);
