@@ -124,11 +124,12 @@ export function connect({ declaration, launch, at }: ConnectionContext): PortReq
 }
 
 /** The list of the server's tools. */
-export function list({ declaration, launch, at }: ConnectionContext): PortRequestOf<"mcp.list"> {
+export function list({ declaration, launch, greeting, at }: ConnectionContext): PortRequestOf<"mcp.list"> {
+  const { capabilities } = greeting ?? {};
   return {
     port: "mcp.list",
     effect: "idempotent",
-    args: { declaration, launch },
+    args: { declaration, launch, ...(capabilities === undefined ? {} : { capabilities }) },
     deadlineAtMs: at + limits.mcpListMs,
   };
 }

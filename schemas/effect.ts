@@ -58,6 +58,13 @@ const toolArgs = z.strictObject({
 
 const launch = z.int().min(1);
 
+/** What a server may say that it offers. */
+export const McpCapability = z.enum(["tools", "resources", "prompts", "completions", "logging"]);
+/** What a server may say that it offers. */
+export type McpCapability = z.infer<typeof McpCapability>;
+
+const capabilities = z.array(McpCapability).max(McpCapability.options.length);
+
 /** Arguments of each kind of effect. */
 export const portArgs = {
   "model.generate": generateArgs,
@@ -76,8 +83,8 @@ export const portArgs = {
   "child.stop": z.strictObject({ child: RootAddress, graceMs: z.int().min(0), quarantine: z.boolean() }),
   /** Starts a server and shakes hands. `launch` counts the starts of this connection. */
   "mcp.connect": z.strictObject({ declaration: McpDeclaration, launch }),
-  /** Reads and checks the server's tools; keeps them as a blob. */
-  "mcp.list": z.strictObject({ declaration: McpDeclaration, launch }),
+  /** Reads and checks the server's tools; keeps them as a blob. `capabilities`: what else the server offers. */
+  "mcp.list": z.strictObject({ declaration: McpDeclaration, launch, capabilities: capabilities.optional() }),
   /**
    * Waits for what the server does by itself, an `McpNews`. While its list is `stale` anyway, not for a change of it.
    * Fails as `interrupted` if the server ended with its runtime.
@@ -151,6 +158,8 @@ export const McpGreeting = z.strictObject({
   /** Time from the start of the process to the end of the handshake. */
   tookMs: z.number().min(0),
   session: McpSession.exactOptional(),
+  /** What the server says that it offers; greetings of earlier releases do not tell. */
+  capabilities: capabilities.exactOptional(),
 });
 /** What `mcp.connect` yields. */
 export type McpGreeting = z.infer<typeof McpGreeting>;
@@ -177,6 +186,8 @@ export const McpListing = z.strictObject({
   rejected: z.array(McpRejected).max(100),
   /** The first of those that are off since they are not what was approved; absent if there is none. */
   quarantined: z.array(McpRejected).max(100).exactOptional(),
+  /** Tools whose results are not checked, since their outputSchema cannot be used: the first 100 of them. */
+  unchecked: z.array(McpRejected).max(100).exactOptional(),
 });
 /** What `mcp.list` yields. */
 export type McpListing = z.infer<typeof McpListing>;
@@ -189,6 +200,8 @@ export const McpEnd = z.strictObject({
   stderr: z.string().max(20_000),
   /** Of a session by HTTP: the method of the last that the server said unasked. */
   lastEvent: z.string().max(200).nullable().exactOptional(),
+  /** The end of what it told by `notifications/message` outside of calls, each line with its level, without secrets. */
+  log: z.string().max(20_000).exactOptional(),
 });
 /** How a server ended. */
 export type McpEnd = z.infer<typeof McpEnd>;

@@ -34,6 +34,23 @@ export function checkArguments(
   value: JsonObject,
   isOpaque?: (value: Json) => boolean,
 ): string[] {
+  return check({ schema, value, path: "arguments", isOpaque });
+}
+
+/** As {@linkcode checkArguments}, for what a tool gave back. */
+export function checkResult(schema: JsonObject, value: JsonObject): string[] {
+  return check({ schema, value, path: "result" });
+}
+
+interface Checked {
+  readonly schema: JsonObject;
+  readonly value: JsonObject;
+  /** What the value is called in problems. */
+  readonly path: string;
+  readonly isOpaque?: ((value: Json) => boolean) | undefined;
+}
+
+function check({ schema, value, path, isOpaque }: Checked): string[] {
   const { problem, patterns } = prepare(schema);
   if (problem !== undefined) return [`the schema of this tool is not supported: ${problem}`];
   const budget = { stepsLeft: stepsMax };
@@ -41,12 +58,12 @@ export function checkArguments(
   const start: Visit = {
     schema,
     value,
-    path: "arguments",
+    path,
     depth: 0,
     check: { root: schema, patterns, problems, budget, isOpaque },
   };
   visit(start, schema);
-  return budget.stepsLeft < 0 ? ["arguments: too large or too deeply nested to be checked"] : problems;
+  return budget.stepsLeft < 0 ? [`${path}: too large or too deeply nested to be checked`] : problems;
 }
 
 /** Why no value can be checked against a schema, in one clause; undefined if it is well. */

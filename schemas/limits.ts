@@ -181,6 +181,18 @@ export const limits = {
   mcpPinsMax: 4_096,
   mcpPinsBytesMax: 32 * 1_048_576,
   mcpDescriptionCharactersMax: 4_096,
+  /** Resources, templates or prompts of one page that a model is told of; of the rest only the number is given. */
+  mcpOfferedItemsMax: 1_000,
+  mcpOfferedDescriptionCharactersMax: 500,
+  /** Address of a resource, and a cursor of a list. */
+  mcpUriCharactersMax: 8_192,
+  mcpCursorCharactersMax: 4_096,
+  mcpPromptArgumentsMax: 100,
+  mcpCompletionsMax: 100,
+  /** Pieces of one result that are no text and are kept beside it; of the rest only the size is given. */
+  mcpAttachmentsMax: 50,
+  /** Messages of a server's log that are shown in one call; the rest goes to the log of the server. */
+  mcpLogShownMax: 1_000,
   /** How long a call may be silent: progress makes it begin anew. Milliseconds. */
   mcpCallIdleMs: 60_000,
 

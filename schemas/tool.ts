@@ -32,6 +32,18 @@ export const ToolName = z.string().regex(
   "must be 1 to 128 of letters, digits, _ . -",
 );
 
+/** What a call of an MCP server's tool may ask of the server: a tool of its own, or what it offers besides tools. */
+export const McpMethod = z.enum([
+  "tools/call",
+  "resources/list",
+  "resources/read",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+]);
+/** What a call of an MCP server's tool may ask of the server. */
+export type McpMethod = z.infer<typeof McpMethod>;
+
 /** What results of a tool are cut to before a model sees them, in characters. */
 export const OutputPolicy = z.strictObject({
   modelCharactersMax: z.int().min(1).max(1_000_000).default(limits.toolOutputCharactersMax),
@@ -50,8 +62,10 @@ export const ToolDefinition = z.strictObject({
   version: z.string().max(100),
   /** JSON Schema of the arguments, an object schema. */
   inputSchema: JsonObject,
-  /** JSON Schema of the result, if the source tells one. */
+  /** JSON Schema of the result, if the source tells one that can be used. */
   resultSchema: JsonObject.optional(),
+  /** What a call asks of an MCP server; absent for `tools/call`, and for tools of other sources. */
+  mcpMethod: McpMethod.optional(),
   riskLevel: RiskLevel,
   sideEffects: z.boolean(),
   resources: z.array(ToolResource).max(16),

@@ -165,6 +165,12 @@ export function cleanFailure(redactor: Redactor, why: Failure): Failure {
   return findings.length === 0 && !isWithheld ? why : reworded(why, value);
 }
 
+/** True for a text that holds a secret, or that cannot be looked through. */
+export function mayBeSecret(redactor: Redactor, text: string): boolean {
+  const { findings, isWithheld } = redactor.text(text, "durable");
+  return isWithheld || findings.length > 0;
+}
+
 /** A text that came from outside, for one kind of reader. */
 export function cleanText(redactor: Redactor, text: string, view: View): string {
   return redactor.text(text, view).value;

@@ -2,11 +2,15 @@
 import { type Failure, failure, type FaultClass, retryableFailure } from "../../schemas/failure.ts";
 import { type RootAddress, rootKindOf, sessionOf } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
+import type { ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { StoredReply } from "../kernel/kernel.ts";
+import { Binaries } from "../mcp/binaries.ts";
+import type { McpCall, McpCallResult, McpRequest } from "../mcp/call.ts";
 import type { McpClient } from "../mcp/client.ts";
+import { callFeature } from "../mcp/feature_call.ts";
 import { readResult } from "../mcp/result.ts";
 import type { Clock } from "../seams.ts";
-import { errorEnvelope } from "../tools/tool.ts";
+import { errorEnvelope, type ToolBlobs } from "../tools/tool.ts";
 import { givenUp } from "./deadline.ts";
 import type { Adapter, Attempt, Routed } from "./adapter.ts";
 
@@ -18,6 +22,8 @@ export interface McpCallOptions {
   readonly open: (connection: RootAddress) => Promise<StoredReply>;
   /** Tells a connection that its server refused a call as one that it does not know. */
   readonly refresh?: (connection: RootAddress) => void;
+  /** True for a text that holds a secret, or may: such a piece of a result is not kept. */
+  readonly isSecret: (text: string) => boolean;
   readonly clock: Clock;
 }
 
@@ -80,24 +86,55 @@ function unavailable(why: string): Failure {
   return retryableFailure("mcp_unavailable", `The server cannot be reached: ${why}. Nothing was called`);
 }
 
-async function callTool(
-  client: McpClient,
-  { entry, arguments: input, use, begin, late }: Routed,
-  { refresh }: McpCallOptions,
-): Promise<Attempt> {
+async function callTool(client: McpClient, routed: Routed, options: McpCallOptions): Promise<Attempt> {
+  const { entry: { definition }, arguments: input, use, begin, late } = routed;
+  const { name, mcpMethod = "tools/call", resultSchema: schema } = definition;
   const takeBack = begin();
-  const answered = await client.call({
-    tool: entry.definition.name,
+  const binaries = new Binaries(options.isSecret);
+  const whole = (envelope: ToolResultEnvelope) => withAttachments(envelope, binaries, use.blobs);
+  const call: McpCall = {
+    tool: name,
     arguments: input,
     key: use.idempotencyKey,
     signal: use.signal,
     idleMs: limits.mcpCallIdleMs,
     onProgress: use.notifications.push,
-    onStray: (result) => late({ kind: "returned", envelope: readResult(result) }),
-  });
+  };
+  if (mcpMethod !== "tools/call") {
+    const send = (request: McpRequest) => client.call({ ...call, request });
+    const answered = await callFeature({ method: mcpMethod, arguments: input, binaries, send });
+    if (answered.status !== "read") return withoutResult(answered, { takeBack, routed, options });
+    return { kind: "returned", envelope: await whole(answered.envelope) };
+  }
+  const onStray = (result: unknown) => {
+    // Evidence only: what is no text in it is not kept.
+    late({ kind: "returned", envelope: readResult(result, { binaries: new Binaries(options.isSecret) }) });
+  };
+  const answered = await client.call({ ...call, onStray });
+  if (answered.status !== "returned") return withoutResult(answered, { takeBack, routed, options });
+  return { kind: "returned", envelope: await whole(readResult(answered.result, { schema, binaries })) };
+}
+
+/** What a result holds that is no text is kept beside it. */
+async function withAttachments(
+  envelope: ToolResultEnvelope,
+  binaries: Binaries,
+  blobs: ToolBlobs,
+): Promise<ToolResultEnvelope> {
+  const attachments = await binaries.keep(blobs);
+  return attachments.length === 0 ? envelope : { ...envelope, attachments };
+}
+
+/** What an attempt means that brought no result. */
+function withoutResult(
+  answered: Exclude<McpCallResult, { readonly status: "returned" }>,
+  { takeBack, routed: { entry }, options: { refresh } }: {
+    readonly takeBack: () => void;
+    readonly routed: Routed;
+    readonly options: McpCallOptions;
+  },
+): Attempt {
   switch (answered.status) {
-    case "returned":
-      return { kind: "returned", envelope: readResult(answered.result) };
     case "refused":
       // Once, for the next turn: the call itself is not repeated, and the model is told (AR-15).
       if (answered.isUnknown && refresh !== undefined) {

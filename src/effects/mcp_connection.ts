@@ -69,7 +69,8 @@ export function createMcpConnection(options: McpConnectionOptions): Pick<Perform
     },
     "mcp.close": async ({ root, request }) => {
       const end = await connections.close({ root, ...request.args });
-      return { status: "ok", value: { ...end, stderr: cleanText(redactor, end.stderr, "durable") } };
+      const log = end.log === undefined ? {} : { log: cleanText(redactor, end.log, "durable") };
+      return { status: "ok", value: { ...end, stderr: cleanText(redactor, end.stderr, "durable"), ...log } };
     },
   };
 }
@@ -80,11 +81,12 @@ async function list(
   { request, signal }: Parameters<Performers["mcp.list"]>[0],
   { connections, seams, redactor, putBlob, pins }: McpConnectionOptions,
 ): Promise<PerformerResult> {
-  const { declaration, launch } = request.args;
+  const { declaration, launch, capabilities = [] } = request.args;
   const raw = await connections.list({ root, launch }, signal);
   if (signal.aborted) return canceled();
   if ("code" in raw) return { status: "failed", failure: cleanFailure(redactor, raw) };
-  const { source: read, rejected, rejectedCount } = readTools(raw, { declaration, connection: root });
+  const options = { declaration, connection: root, capabilities };
+  const { source: read, rejected, rejectedCount, unchecked } = readTools(raw, options);
   const drifted = await reviewed({ raw, source: read, declaration, pins, digest: seams.digest });
   if ("code" in drifted) return { status: "failed", failure: cleanFailure(redactor, drifted) };
   const source = {
@@ -97,14 +99,17 @@ async function list(
   putBlob({ digest: offer, bytes });
   // What the library holds must be what a later process reads back, to the order of its keys (K5).
   internOffer(offer, JSON.parse(new TextDecoder().decode(bytes)));
-  const named = rejected.map((one) => ({ ...one }));
   const quarantined = [...drifted].slice(0, limits.mcpRejectedNotedMax)
     .map(([tool, reason]) => ({ tool, reason }));
-  const more = quarantined.length === 0 ? {} : { quarantined };
-  return {
-    status: "ok",
-    value: { offer, tools: source.tools.length, rejectedCount, rejected: named, ...more },
+  const listing = {
+    offer,
+    tools: source.tools.length,
+    rejectedCount,
+    rejected: rejected.map((one) => ({ ...one })),
+    ...(quarantined.length === 0 ? {} : { quarantined }),
+    ...(unchecked.length === 0 ? {} : { unchecked: unchecked.map((one) => ({ ...one })) }),
   };
+  return { status: "ok", value: listing };
 }
 
 interface Reviewed extends Pick<McpConnectionOptions, "pins"> {

@@ -13,10 +13,18 @@ const graceMs = 2_000;
 const progressReportsMax = 10_000;
 const progressCharactersMax = 500;
 
+/** A request of the protocol. */
+export interface McpRequest {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
 /** A call of one tool. */
 export interface McpCall {
   readonly tool: string;
   readonly arguments: JsonObject;
+  /** What is asked in place of `tools/call`, for what a server offers besides tools. */
+  readonly request?: McpRequest;
   /** The same for every attempt: for servers that deduplicate. */
   readonly key: string;
   readonly signal: AbortSignal;
@@ -31,8 +39,16 @@ export interface McpCall {
 export type McpCallResult =
   /** The server answered with a result, given as it came. */
   | { readonly status: "returned"; readonly result: unknown }
-  /** The server answered with an error of the protocol; `isUnknown` if it does not know the tool or its arguments. */
-  | { readonly status: "refused"; readonly failure: Failure; readonly isUnknown: boolean }
+  /**
+   * The server answered with an error of the protocol, by its code; `isUnknown` if it does not know the tool or its
+   * arguments.
+   */
+  | {
+    readonly status: "refused";
+    readonly failure: Failure;
+    readonly isUnknown: boolean;
+    readonly code?: number;
+  }
   /** Certainly nothing was written. */
   | { readonly status: "not_sent"; readonly failure: Failure }
   /** Written, and no answer will come: the tool may have run. */
@@ -78,11 +94,12 @@ class RunningCall {
   }
 
   #ask(): Promise<Answer> {
-    const { tool, arguments: args, key } = this.#call;
+    const { tool, arguments: args, key, request } = this.#call;
     const { sdk, transport } = this.#connection;
-    const params = { name: tool, arguments: args, _meta: { "troupe/idempotency-key": key } };
+    const { method, params } = request ?? { method: "tools/call", params: { name: tool, arguments: args } };
+    const asked = { method, params: { ...params, _meta: { "troupe/idempotency-key": key } } };
     this.#restartSilence();
-    const answer = sdk.request({ method: "tools/call", params }, anyResult, {
+    const answer = sdk.request(asked, anyResult, {
       signal: this.#giveUp.signal,
       timeout: foreverMs,
       onprogress: (progress) => this.#noteProgress(progress),
@@ -130,7 +147,8 @@ class RunningCall {
         return {
           status: "refused",
           failure: refusal("the call", answer.error),
-          isUnknown: isUnknownCall(answer.error),
+          isUnknown: this.#call.request === undefined && isUnknownCall(answer.error),
+          ...(answer.error instanceof McpError ? { code: answer.error.code } : {}),
         };
       case "written":
         return { status: "lost", failure: { ...loss, message: `${loss.message}; ${doubt}`.slice(0, 2_000) } };

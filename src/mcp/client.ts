@@ -1,6 +1,6 @@
 /** A connection to an MCP server: handshake, tools, calls, end; by a child process, or by whatever else carries it. */
 import { z } from "zod";
-import type { McpEnd, McpGreeting } from "../../schemas/effect.ts";
+import { McpCapability, type McpEnd, type McpGreeting } from "../../schemas/effect.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import { version } from "../version.ts";
 import { type Ended, runUntil } from "../effects/deadline.ts";
@@ -12,7 +12,8 @@ import { NotSentError, RequestError } from "./asked.ts";
 import { ChildTransport } from "./child_transport.ts";
 import { lastWords, oneLine, plainText } from "./plain_text.ts";
 import { type Connection, foreverMs, McpFault, refusal } from "./request.ts";
-import { Client, McpError, ToolListChangedNotificationSchema } from "./sdk_v1.ts";
+import { Client, McpError } from "./sdk_v1.ts";
+import { ServerNotices } from "./server_notices.ts";
 import { listTools } from "./tool_pages.ts";
 import type { FarSide, Wire } from "./wire.ts";
 
@@ -72,7 +73,7 @@ export interface McpClient {
   list(signal: AbortSignal): Promise<readonly unknown[]>;
   /** Calls a tool. Never rejects. */
   call(request: McpCall): Promise<McpCallResult>;
-  /** Resolves once the server has said that its tools changed since they were listed last. */
+  /** Resolves once the server has said that what it offers changed since its tools were listed last. */
   listChanged(): Promise<void>;
   /** Resolves when the connection was lost or closed and the process has ended. Never rejects. */
   readonly closed: Promise<McpClosed>;
@@ -192,7 +193,7 @@ class OpenClient implements McpClient {
   readonly closed: Promise<McpClosed>;
   readonly #connection: Connection;
   readonly #far: FarSide;
-  #listChange = Promise.withResolvers<void>();
+  readonly #notices: ServerNotices;
 
   constructor(connection: Connection, { far, session }: Carrier) {
     this.#connection = connection;
@@ -203,29 +204,26 @@ class OpenClient implements McpClient {
     this.capabilities = Object.keys(connection.sdk.getServerCapabilities() ?? {})
       .map((name) => oneLine(name, versionCharactersMax)).slice(0, capabilitiesMax);
     this.closed = this.#end();
-    // Whatever the notice says, and however often it comes, it means one thing.
-    connection.sdk.setNotificationHandler(
-      ToolListChangedNotificationSchema,
-      () => this.#listChange.resolve(),
-    );
+    this.#notices = new ServerNotices(connection.sdk);
   }
 
   list(signal: AbortSignal): Promise<readonly unknown[]> {
-    this.#listChange = Promise.withResolvers<void>();
+    this.#notices.listing();
     return listTools(this.#connection, signal);
   }
 
   listChanged(): Promise<void> {
-    return this.#listChange.promise;
+    return this.#notices.changed();
   }
 
   call(request: McpCall): Promise<McpCallResult> {
-    return performCall(this.#connection, request);
+    return this.#notices.during(request.onProgress, () => performCall(this.#connection, request));
   }
 
   async close(): Promise<McpEnd> {
     await this.#connection.transport.close();
-    return await this.#far.end();
+    const log = this.#notices.log(stderrCharactersMax);
+    return { ...await this.#far.end(), ...(log === "" ? {} : { log }) };
   }
 
   kill(): void {
@@ -246,5 +244,6 @@ function greetingOf({ sdk, transport }: Connection): Omit<McpGreeting, "tookMs">
   return {
     protocolVersion: oneLine(transport.protocolVersion, versionCharactersMax),
     server: { name: oneLine(name, nameCharactersMax), version: oneLine(version, nameCharactersMax) },
+    capabilities: McpCapability.options.filter((one) => sdk.getServerCapabilities()?.[one] !== undefined),
   };
 }

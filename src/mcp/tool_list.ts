@@ -1,6 +1,6 @@
 /** Reads the tools of a server into a catalog source: each is judged alone, so that a bad one costs itself only (B83). */
 import type { CatalogSource } from "../../schemas/catalog.ts";
-import type { McpListing } from "../../schemas/effect.ts";
+import type { McpCapability, McpListing } from "../../schemas/effect.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { schemaProblem } from "../../schemas/json_schema.ts";
@@ -8,6 +8,7 @@ import { limits } from "../../schemas/limits.ts";
 import type { McpDeclaration } from "../../schemas/manifest.ts";
 import { type EffectClass, ToolDefinition, ToolName } from "../../schemas/tool.ts";
 import { head } from "../tools/visible.ts";
+import { type FeatureTool, featureTools } from "./feature_tools.ts";
 import { isOffered } from "./glob.ts";
 import { asJsonObject, isRecord } from "./json_bounds.ts";
 import { oneLine, plainText, withoutUnseen } from "./plain_text.ts";
@@ -17,10 +18,14 @@ const titleCharactersMax = 200;
 const originCharactersMax = 200;
 const reasonCharactersMax = 500;
 
+const unseen = "holds characters that nobody sees in a name or a value";
+
 /** Who offers the tools, and what calls of them are bound to. */
 export interface ToolListOptions {
   readonly declaration: McpDeclaration;
   readonly connection: RootAddress;
+  /** What the server offers, tools and other things. */
+  readonly capabilities?: readonly McpCapability[];
 }
 
 /** The tools of a server, and those that were left out. */
@@ -29,6 +34,8 @@ export interface ToolList {
   readonly rejectedCount: number;
   /** The first of those that were left out. */
   readonly rejected: McpListing["rejected"];
+  /** The first of those whose results cannot be checked, since what the server says of them cannot be used. */
+  readonly unchecked: McpListing["rejected"];
 }
 
 /** A tool of a server that cannot be offered. */
@@ -39,30 +46,39 @@ class Rejection extends Error {
 /**
  * The source that a server's list makes. A tool that the manifest's globs keep out is no rejection. Everything that
  * matters to safety comes from the declaration; what the server says of its tools, annotations included, decides
- * nothing (AR-10). Of two tools with one name the first counts. Takes whatever JSON there is; never throws.
+ * nothing (AR-10). Of two tools with one name the first counts; what the server offers besides tools comes last. Takes whatever JSON there is; never throws.
  */
 export function readTools(raw: readonly unknown[], options: ToolListOptions): ToolList {
-  const { declaration, connection } = options;
+  const { declaration, connection, capabilities = [] } = options;
   const tools: ToolDefinition[] = [];
   const rejected: McpListing["rejected"] = [];
+  const unchecked: McpListing["rejected"] = [];
   let rejectedCount = 0;
   const names = new Set<string>();
-  for (const [index, one] of raw.entries()) {
+  const take = (name: string, read: () => Told | undefined) => {
     try {
-      const tool = readTool(one, names, declaration);
-      if (tool === undefined) continue;
+      const told = read();
+      if (told === undefined) return;
       if (tools.length >= limits.toolsPerCatalogMax) {
         throw new Rejection(`the server offers more than ${limits.toolsPerCatalogMax} tools`);
       }
-      tools.push(tool);
+      tools.push(define(told, declaration));
+      if (told.unchecked === undefined || unchecked.length >= limits.mcpRejectedNotedMax) return;
+      unchecked.push({ tool: name, reason: oneLine(told.unchecked, reasonCharactersMax) });
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
       rejectedCount += 1;
-      if (rejected.length >= limits.mcpRejectedNotedMax) continue;
-      rejected.push({ tool: shownName(one, index), reason: oneLine(error.message, reasonCharactersMax) });
+      if (rejected.length >= limits.mcpRejectedNotedMax) return;
+      rejected.push({ tool: name, reason: oneLine(error.message, reasonCharactersMax) });
     }
+  };
+  for (const [index, one] of raw.entries()) {
+    take(shownName(one, index), () => readTool(one, names, declaration));
   }
-  return { source: sourceOf(declaration, connection, tools), rejectedCount, rejected };
+  for (const feature of featureTools(capabilities)) {
+    take(feature.name, () => readFeature(feature, names, declaration));
+  }
+  return { source: sourceOf(declaration, connection, tools), rejectedCount, rejected, unchecked };
 }
 
 function sourceOf(
@@ -90,7 +106,7 @@ function readTool(
   one: unknown,
   names: Set<string>,
   declaration: McpDeclaration,
-): ToolDefinition | undefined {
+): Told | undefined {
   if (!isRecord(one)) throw new Rejection("it is no object");
   const { name } = one;
   if (typeof name !== "string") throw new Rejection("it has no name");
@@ -104,7 +120,27 @@ function readTool(
   // Also if the first was left out: a call of the name would reach whichever of the two the server likes.
   if (names.has(name)) throw new Rejection("another tool of this server has the same name");
   names.add(name);
-  return define({ name, inputSchema: readSchema(one["inputSchema"]), ...readTexts(one) }, declaration);
+  return {
+    name,
+    ...readTexts(one),
+    inputSchema: readSchema(one["inputSchema"]),
+    ...readResultSchema(one["outputSchema"]),
+  };
+}
+
+/** What the server offers besides tools is governed as its tools are, and never takes the name of one. */
+function readFeature(
+  feature: FeatureTool,
+  names: ReadonlySet<string>,
+  { manifest }: McpDeclaration,
+): Told | undefined {
+  if (!isOffered(manifest.tools, feature.name)) return undefined;
+  if (names.has(feature.name)) {
+    throw new Rejection(
+      `the server has a tool of this name itself, which counts; ${feature.mcpMethod} has none`,
+    );
+  }
+  return feature;
 }
 
 /** What a server says of one tool, as far as it counts. */
@@ -113,6 +149,10 @@ interface Told {
   readonly title: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
+  readonly resultSchema?: JsonObject;
+  readonly mcpMethod?: FeatureTool["mcpMethod"];
+  /** Why its results are not checked, although the server says what they are. */
+  readonly unchecked?: string;
 }
 
 function readTexts(one: { readonly [key: string]: unknown }): Pick<Told, "title" | "description"> {
@@ -128,24 +168,36 @@ function readTexts(one: { readonly [key: string]: unknown }): Pick<Told, "title"
 /** Every revision of the protocol asks for a schema whose `type` is `object`, so that nothing else is taken for one. */
 function readSchema(schema: unknown): JsonObject {
   if (schema === undefined || schema === null) throw new Rejection("it has no inputSchema");
-  if (!isRecord(schema)) throw new Rejection("its inputSchema is no object");
-  const read = asJsonObject(schema);
-  if ("problem" in read) throw new Rejection(`its inputSchema cannot be kept: ${read.problem}`);
-  const bytes = new TextEncoder().encode(JSON.stringify(read.json)).length;
-  if (bytes > limits.mcpSchemaBytesMax) {
-    throw new Rejection(`its inputSchema has ${bytes} bytes, at most ${limits.mcpSchemaBytesMax} fit`);
-  }
+  const read = usableSchema(schema);
+  if ("problem" in read) throw new Rejection(`its inputSchema ${read.problem}`);
   if (read.json["type"] !== "object") throw new Rejection('its inputSchema lacks "type": "object"');
-  const problem = schemaProblem(read.json);
-  if (problem !== undefined) throw new Rejection(`its inputSchema is not supported: ${problem}`);
   const seen = seenSchema(read.json);
-  if (seen === undefined) {
-    throw new Rejection("its inputSchema holds characters that nobody sees in a name or a value");
-  }
+  if (seen === undefined) throw new Rejection(`its inputSchema ${unseen}`);
   return seen;
 }
 
-function define(told: Told, declaration: McpDeclaration): ToolDefinition {
+/** A schema of results that cannot be used costs the check of the results, and not the tool. */
+function readResultSchema(schema: unknown): Pick<Told, "resultSchema" | "unchecked"> {
+  if (schema === undefined || schema === null) return {};
+  const read = usableSchema(schema);
+  if ("problem" in read) return { unchecked: `its outputSchema ${read.problem}` };
+  const seen = seenSchema(read.json);
+  return seen === undefined ? { unchecked: `its outputSchema ${unseen}` } : { resultSchema: seen };
+}
+
+function usableSchema(schema: unknown): { readonly json: JsonObject } | { readonly problem: string } {
+  if (!isRecord(schema)) return { problem: "is no object" };
+  const read = asJsonObject(schema);
+  if ("problem" in read) return { problem: `cannot be kept: ${read.problem}` };
+  const bytes = new TextEncoder().encode(JSON.stringify(read.json)).length;
+  if (bytes > limits.mcpSchemaBytesMax) {
+    return { problem: `has ${bytes} bytes, at most ${limits.mcpSchemaBytesMax} fit` };
+  }
+  const problem = schemaProblem(read.json);
+  return problem === undefined ? read : { problem: `is not supported: ${problem}` };
+}
+
+function define({ unchecked: _, ...told }: Told, declaration: McpDeclaration): ToolDefinition {
   const { manifest, server } = declaration;
   const effectClass = effectClassOf(told.name, declaration);
   const { capability } = manifest;

@@ -1,5 +1,5 @@
 /**
- * A well-behaved MCP server over stdio for tests, which leaves traces: a script without dependencies.
+ * A well-behaved MCP server over stdio for tests, which leaves traces: a script without packages.
  *
  *   deno run -A tests/e2e/mcp_server.ts PLAN [MARK]
  *
@@ -10,6 +10,8 @@
  *   wait       answers once the file `{ "file": PATH }` exists
  *   variables  names the variables of its environment, each with the length of its value
  */
+
+import type { Offers } from "./mcp_offers.ts";
 
 /** What a server does. */
 export interface ServerPlan {
@@ -27,8 +29,16 @@ export interface ServerPlan {
   readonly tells?: string;
   /** A variable whose value it writes to standard error at every call. */
   readonly mutters?: string;
-  /** It says at every call, more than once, that its tools changed. */
-  readonly announces?: boolean;
+  /** It says at every call, more than once, that its tools changed; a word, that something else did. */
+  readonly announces?: boolean | "resources" | "prompts";
+  /** What it offers besides tools. */
+  readonly offers?: Offers;
+  /** The results of its tools, by name. */
+  readonly results?: { readonly [tool: string]: unknown };
+  /** What it logs once it was greeted; `${NAME}` stands for a variable of its environment. */
+  readonly logs?: readonly unknown[];
+  /** What it logs at every call. */
+  readonly logsInCalls?: readonly unknown[];
   /** It goes on at the end of its input and at TERM: only KILL ends it. */
   readonly isStubborn?: boolean;
 }
@@ -42,6 +52,9 @@ interface Message {
     readonly _meta?: { readonly [key: string]: unknown };
   };
 }
+
+/** Who answers what is no question of tools. */
+type OfferDesk = typeof import("./mcp_offers.ts");
 
 const inputSchema = { type: "object", properties: {}, additionalProperties: true };
 const allTools = ["search", "wait", "variables"].map((name) => ({
@@ -61,9 +74,11 @@ function linesIn(file: string): number {
 
 class Server {
   readonly #plan: ServerPlan;
+  readonly #desk: OfferDesk | undefined;
 
-  constructor(plan: ServerPlan) {
+  constructor(plan: ServerPlan, desk?: OfferDesk) {
     this.#plan = plan;
+    this.#desk = desk;
   }
 
   take({ id, method, params }: Message): void {
@@ -71,15 +86,45 @@ class Server {
       case "initialize":
         return this.#answer(id, {
           protocolVersion: "2025-11-25",
-          capabilities: { tools: {} },
+          capabilities: { tools: {}, ...this.#desk?.declared(this.#plan.offers ?? {}) },
           serverInfo: { name: this.#plan.name, version: "1" },
         });
       case "ping":
         return this.#answer(id, {});
+      case "notifications/initialized":
+        return this.#log(this.#plan.logs);
       case "tools/list":
         return this.#answer(id, { tools: this.#tools() });
       case "tools/call":
         return void this.#call(id, params);
+      default:
+        return this.#offer(id, method ?? "", params);
+    }
+  }
+
+  /** Answers what is no question of tools; a plan without offers knows none. */
+  #offer(id: Message["id"], method: string, params: Message["params"]): void {
+    const { offers, ledger } = this.#plan;
+    if (id === undefined || offers === undefined || this.#desk === undefined) return;
+    const key = params?._meta?.["troupe/idempotency-key"];
+    appendLine(ledger, { method, params: { ...params, _meta: undefined }, key });
+    this.#announce();
+    this.#log(this.#plan.logsInCalls);
+    this.#send({ id, ...this.#desk.answerOffer(offers, method, { ...params }) });
+  }
+
+  #announce(): void {
+    const { announces = false } = this.#plan;
+    if (announces === false) return;
+    for (let notices = 3; notices > 0; notices--) {
+      this.#send({ method: `notifications/${announces === true ? "tools" : announces}/list_changed` });
+    }
+  }
+
+  #log(messages: readonly unknown[] = []): void {
+    for (const params of messages) {
+      const text = JSON.stringify({ method: "notifications/message", params });
+      this.#send(JSON.parse(text.replace(/\$\{(\w+)\}/g, (_, name) => Deno.env.get(name) ?? "")));
     }
   }
 
@@ -97,13 +142,14 @@ class Server {
       key: params?._meta?.["troupe/idempotency-key"],
     });
     if (mutters !== undefined) tell(mutters);
-    for (let notices = this.#plan.announces === true ? 3 : 0; notices > 0; notices--) {
-      this.#send({ method: "notifications/tools/list_changed" });
-    }
+    this.#announce();
+    this.#log(this.#plan.logsInCalls);
     if (ledger !== undefined && linesIn(ledger) <= diesInCalls) Deno.exit(7);
     if (!this.#tools().some((tool) => tool.name === params?.name)) {
       return this.#send({ id, error: { code: -32602, message: "no such tool" } });
     }
+    const planned = this.#plan.results?.[params?.name ?? ""];
+    if (planned !== undefined) return this.#answer(id, planned);
     if (params?.name === "wait") await untilThere(given?.file ?? "");
     const text = params?.name === "variables"
       ? JSON.stringify(Object.entries(Deno.env.toObject()).map(([key, value]) => [key, value.length]).sort())
@@ -144,7 +190,9 @@ async function serve(plan: ServerPlan): Promise<void> {
     tell(plan.tells);
     Deno.exit(3);
   }
-  const server = new Server(plan);
+  // Only then, so that the script alone serves a plan without offers.
+  const desk = plan.offers === undefined ? undefined : await import("./mcp_offers.ts");
+  const server = new Server(plan, desk);
   let unread = "";
   for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
     const lines = (unread + text).split("\n");

@@ -104,6 +104,7 @@ function call(sketch: Sketch) {
       client = made.client;
       return made.reply;
     },
+    isSecret: (text) => text.includes("hunter2"),
     clock: world.seams.clock,
   });
   const perform = createToolCall({
@@ -337,4 +338,31 @@ Deno.test("mcp call tells the server when nobody waits any more", async () => {
   abort.abort();
   await result;
   assert.equal(client.calls[0]?.signal.aborted, true);
+});
+
+Deno.test("mcp call asks what its definition says, by no name, and tells each ending for what it was, by effect class", async () => {
+  const reading = (client: FakeClient, effectClass: EffectClass) => {
+    const definition = toolOf("search", { effectClass, mcpMethod: "resources/read" });
+    return { client, effect: effectClass, entry: { definition }, arguments: { uri: "x:a" } };
+  };
+  const client = clientGiving({ status: "returned", result: { contents: [{ uri: "x:a", text: "alpha" }] } });
+  assert.equal(await ending(reading(client, "non_idempotent")), "yes: alpha");
+  const [sent] = client.calls;
+  assert.deepEqual(sent?.request, { method: "resources/read", params: { uri: "x:a" } });
+  assert.equal(sent?.key, "session/ses_1#7.0");
+  const refused = failure("mcp_protocol_error", "The MCP server refused the call");
+  for (const effect of classes) {
+    const no = clientGiving({ status: "refused", failure: refused, isUnknown: false, code: -32002 });
+    assert.equal(
+      await ending(reading(no, effect)),
+      "no: mcp_protocol_error: The MCP server refused the call",
+    );
+    const gone = clientGiving({ status: "lost", failure: lost });
+    const status = effect === "idempotent" ? "failed" : "unknown";
+    assert.equal(await ending(reading(gone, effect)), `${status} mcp_connection_lost`);
+    const unsent = clientGiving({ status: "not_sent", failure: lost });
+    const { world, result } = call(reading(unsent, effect));
+    await world.advance(10_000);
+    assert.match(endingOf(await result), /^(?:failed mcp_connection_lost|timed_out tool_timed_out)$/);
+  }
 });

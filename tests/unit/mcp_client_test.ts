@@ -127,7 +127,8 @@ Deno.test("mcp client shakes hands, lists, calls with the idempotency key, and c
   const child = startServer("good", "--ledger", ledger, "--name", "write");
   await withClient(child, async (client) => {
     const server = { name: "bad server", version: "1.2.3" };
-    assert.deepEqual(client.greeting, { protocolVersion: "2025-11-25", server });
+    const capabilities = ["tools"];
+    assert.deepEqual(client.greeting, { protocolVersion: "2025-11-25", server, capabilities });
     McpGreeting.parse({ ...client.greeting, tookMs: 1 });
     assert.deepEqual(namesOf(await client.list(never)), ["write", "slow", "environment"]);
     const args = { text: "a\u2028b\u0000c\nd \u{1f600}", deep: [{ a: null, b: 1.5 }] };

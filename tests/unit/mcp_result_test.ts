@@ -3,13 +3,19 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { limits } from "../../schemas/limits.ts";
 import { ToolResultEnvelope } from "../../schemas/tool.ts";
+import type { JsonObject } from "../../schemas/json.ts";
+import { Binaries } from "../../src/mcp/binaries.ts";
 import { readResult } from "../../src/mcp/result.ts";
 
-function read(raw: unknown): ToolResultEnvelope {
-  const envelope = readResult(raw);
+function read(raw: unknown, schema?: JsonObject): ToolResultEnvelope {
+  const envelope = readResult(raw, { schema, binaries: new Binaries(isSecret) });
   assert.deepEqual(ToolResultEnvelope.parse(envelope), envelope);
   assert.equal(envelope.ok, !envelope.isError);
   return envelope;
+}
+
+function isSecret(words: string): boolean {
+  return words.includes("hunter2");
 }
 
 function text(words: string) {
@@ -64,9 +70,12 @@ Deno.test("mcp result falls back to text for structured content that cannot be k
 Deno.test("mcp result turns what is no text into short text, and keeps the order (DM-69)", () => {
   const data = btoa("x".repeat(1_234));
   const blocks: readonly (readonly [block: unknown, words: string])[] = [
-    [{ type: "image", mimeType: "image/png", data }, "[image image/png, 1,234 bytes]"],
-    [{ type: "audio", mimeType: "audio/wav", data: btoa("xy") }, "[audio audio/wav, 2 bytes]"],
-    [{ type: "image", data: btoa("x".repeat(1_234_567)) }, "[image, 1,234,567 bytes]"],
+    [{ type: "image", mimeType: "image/png", data }, "[image image/png, 1,234 bytes, kept as image-1]"],
+    [
+      { type: "audio", mimeType: "audio/wav", data: btoa("xy") },
+      "[audio audio/wav, 2 bytes, kept as audio-1]",
+    ],
+    [{ type: "image", data: btoa("x".repeat(1_234_567)) }, "[image, 1,234,567 bytes, kept as image-1]"],
     [{ type: "audio" }, "[audio]"],
     [
       { type: "resource_link", uri: "file:///x", title: "title", name: "n" },
@@ -77,7 +86,7 @@ Deno.test("mcp result turns what is no text into short text, and keeps the order
     [{ type: "resource", resource: { uri: "file:///x", text: "its text" } }, "its text"],
     [
       { type: "resource", resource: { uri: "file:///x", mimeType: "image/gif", blob: btoa("abc") } },
-      "[resource file:///x: image/gif, 3 bytes]",
+      "[resource file:///x: image/gif, 3 bytes, kept as resource-1]",
     ],
     [{ type: "resource", resource: 7 }, "[resource that cannot be read]"],
     [{ type: "text", text: 7 }, "[text that cannot be read]"],
@@ -87,7 +96,78 @@ Deno.test("mcp result turns what is no text into short text, and keeps the order
   ];
   for (const [block, words] of blocks) assert.deepEqual(pieceOf({ content: [block] }), text(words));
   const all = { content: blocks.map(([block]) => block) };
-  assert.deepEqual(pieceOf(all), text(blocks.map(([, words]) => words).join("\n")));
+  // Each has its own number in one result.
+  const number = { "audio-1": "audio-2", "resource-1": "resource-4" };
+  let images = 0;
+  const words = blocks.map(([, told]) =>
+    told.replace(
+      /(image|audio|resource)-1(?=\])/,
+      (one) =>
+        one === "image-1" ? ["image-1", "image-3"][images++] ?? "" : number[one as keyof typeof number],
+    )
+  );
+  assert.deepEqual(pieceOf(all), text(words.join("\n")));
+});
+
+Deno.test("mcp result keeps what is no text as it came, in its order, but no more of it than allowed", async () => {
+  const binaries = new Binaries(isSecret);
+  const image = (bytes: string) => ({ type: "image", mimeType: "image/png", data: btoa(bytes) });
+  const blocks = [image("\xff\x00"), { type: "image", data: "%" }, image("a hunter2 b"), image("")];
+  const all = [...blocks, ...Array(limits.mcpAttachmentsMax).fill(image("z"))];
+  const { content: [piece] } = readResult({ content: all, structuredContent: { x: 1 } }, { binaries });
+  assert.deepEqual(piece, { type: "structured", value: { x: 1 } });
+  const puts: (readonly [bytes: Uint8Array, mediaType: string, name: string])[] = [];
+  const kept = await binaries.keep({
+    put: (bytes, mediaType, name) => {
+      puts.push([bytes, mediaType, name]);
+      return Promise.resolve({ name, mediaType, bytes: bytes.length, digest: `sha256:${"0".repeat(64)}` });
+    },
+    get: () => Promise.resolve(undefined),
+  });
+  assert.equal(kept.length, limits.mcpAttachmentsMax);
+  assert.deepEqual(puts.slice(0, 3), [
+    [new Uint8Array([255, 0]), "image/png", "image-1"],
+    [new Uint8Array(), "image/png", "image-2"],
+    [new Uint8Array([122]), "image/png", "image-3"],
+  ]);
+  const { text: words } = pieceOf({ content: all }) as { readonly text: string };
+  const lines = words.split("\n");
+  assert.equal(lines[1], "[image, not kept: it is no Base64]");
+  assert.equal(lines[2], "[image image/png, 11 bytes, withheld: it holds what may be a secret]");
+  assert.equal(lines.at(-1), "[image image/png, 1 bytes, not kept: a result keeps 50 such pieces]");
+});
+
+Deno.test("mcp result that is not what the tool's schema says keeps all it has, and is told so", () => {
+  const schema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
+  const misfit = (why: string) =>
+    text(`[The structured content is not what the server says that the tool gives: ${why}]`);
+  const structuredContent = { n: "seven" };
+  const structured = { type: "structured", value: structuredContent };
+  const fit = { content: [text("7")], structuredContent: { n: 7 } };
+  assert.deepEqual(read(fit, schema).content, [{ type: "structured", value: { n: 7 } }]);
+  const both = read({ content: [text("words")], structuredContent }, schema);
+  assert.equal(both.isError, false);
+  assert.deepEqual(both.content, [structured, text("words"), misfit("result.n: must be number")]);
+  const same = { content: [text(JSON.stringify(structuredContent))], structuredContent };
+  assert.deepEqual(read(same, schema).content, [structured, misfit("result.n: must be number")]);
+  assert.deepEqual(read({ content: [text("words")] }, schema).content, [
+    text("words"),
+    misfit("there is none"),
+  ]);
+  assert.deepEqual(
+    read({ content: [text("words")], structuredContent: 7 }, schema).content,
+    [text("words"), misfit("it cannot be kept: it is no object")],
+  );
+});
+
+Deno.test("mcp result that is an error is never held against the tool's schema", () => {
+  const schema = { type: "object", required: ["n"] };
+  const said = [text("no such page")];
+  assert.deepEqual(read({ content: said, isError: true }, schema).content, said);
+  assert.deepEqual(read({ content: said, isError: true, structuredContent: {} }, schema).content, said);
+  assert.deepEqual(read({ isError: true, structuredContent: { x: 1 } }, schema).content, [
+    { type: "structured", value: { x: 1 } },
+  ]);
 });
 
 Deno.test("mcp result shows names and addresses on one line, cut and visible", () => {

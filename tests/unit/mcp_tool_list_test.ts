@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { CatalogSource } from "../../schemas/catalog.ts";
-import { McpListing } from "../../schemas/effect.ts";
+import { type McpCapability, McpListing } from "../../schemas/effect.ts";
+import { schemaProblem } from "../../schemas/json_schema.ts";
 import { limits } from "../../schemas/limits.ts";
 import { McpDeclaration, McpManifest } from "../../schemas/manifest.ts";
 import { ToolDefinition } from "../../schemas/tool.ts";
@@ -29,9 +30,9 @@ function declare(manifest: object = {}, changes: object = {}): McpDeclaration {
 function read(raw: readonly unknown[], declaration = declare()) {
   const list = readTools(raw, { declaration, connection });
   assert.deepEqual(CatalogSource.parse(list.source), list.source);
-  const { rejectedCount, rejected } = list;
+  const { rejectedCount, rejected, unchecked } = list;
   const offer = `sha256:${"1".repeat(64)}`;
-  McpListing.parse({ offer, tools: list.source.tools.length, rejectedCount, rejected });
+  McpListing.parse({ offer, tools: list.source.tools.length, rejectedCount, rejected, unchecked });
   return list;
 }
 
@@ -91,6 +92,7 @@ Deno.test("mcp tool list becomes a catalog source that is bound to its connectio
     },
     rejectedCount: 0,
     rejected: [],
+    unchecked: [{ tool: "search", reason: "its outputSchema is no object" }],
   });
 });
 
@@ -332,5 +334,74 @@ Deno.test("mcp tool list takes what nobody sees out of a schema's words, and lea
   ];
   for (const change of refused) {
     assert.match(reasonOf(tool("a", schema(change))), /characters that nobody sees in a name or a value/);
+  }
+});
+
+Deno.test("mcp tool list offers what a server declares besides tools as tools, under the same manifest (AR-39)", () => {
+  const declaration = declare({
+    risk: "high",
+    approval_policy: "deny",
+    capability: "mcp.call:library",
+    tools: { exclude: ["get_*"] },
+  }, { effects: { read_resource: "idempotent" } });
+  const capabilities = ["tools", "resources", "prompts", "completions", "logging"] as const;
+  const list = readTools([tool("search")], { declaration, connection, capabilities });
+  assert.deepEqual(CatalogSource.parse(list.source), list.source);
+  assert.deepEqual(
+    list.source.tools.map(({ name, mcpMethod }) => [name, mcpMethod]),
+    [
+      ["search", undefined],
+      ["list_resources", "resources/list"],
+      ["read_resource", "resources/read"],
+      ["list_prompts", "prompts/list"],
+      ["complete_argument", "completion/complete"],
+    ],
+  );
+  for (const { name, riskLevel, approvalPolicy, capability, effectClass, sideEffects } of list.source.tools) {
+    assert.deepEqual([riskLevel, approvalPolicy, capability], ["high", "deny", "mcp.call:library"]);
+    const isHarmless = name === "read_resource";
+    assert.deepEqual([effectClass, sideEffects], [isHarmless ? "idempotent" : "non_idempotent", !isHarmless]);
+  }
+  for (const { inputSchema } of list.source.tools) assert.equal(schemaProblem(inputSchema), undefined);
+  const names = (declared: readonly McpCapability[]) =>
+    readTools([], { declaration: declare(), connection, capabilities: declared }).source.tools
+      .map(({ name }) => name);
+  assert.deepEqual(names(["tools", "logging", "completions"]), []);
+  assert.deepEqual(names(["prompts"]), ["list_prompts", "get_prompt"]);
+});
+
+Deno.test("mcp tool list lets a server's own tool keep its name, and says so of what would have had it", () => {
+  const capabilities = ["resources"] as const;
+  const raw = [tool("list_resources"), tool("read_resource", { inputSchema: 7 })];
+  const list = readTools(raw, { declaration: declare(), connection, capabilities });
+  assert.deepEqual(list.source.tools.map(({ name, mcpMethod }) => [name, mcpMethod]), [
+    ["list_resources", undefined],
+  ]);
+  const [bad, ...ours] = list.rejected;
+  assert.match(bad?.reason ?? "", /inputSchema is no object/);
+  // Also the bad one has the name: a call of it would reach nobody knows what.
+  assert.deepEqual(ours.map(({ tool }) => tool), ["list_resources", "read_resource"]);
+  for (const { reason } of ours) {
+    assert.match(reason, /^the server has a tool of this name itself, which counts/);
+  }
+  assert.equal(list.rejectedCount, 3);
+});
+
+Deno.test("mcp tool list keeps a tool whose outputSchema cannot be used, and says that its results are not checked", () => {
+  const outputSchema = { type: "object", required: ["n"] };
+  assert.deepEqual(only(tool("a", { outputSchema })).resultSchema, outputSchema);
+  const broken: readonly (readonly [schema: unknown, reason: RegExp])[] = [
+    [7, /^its outputSchema is no object$/],
+    [{ $ref: "#/$defs/gone" }, /^its outputSchema is not supported: a \$ref does not lead/],
+    [{ if: {} }, /^its outputSchema is not supported: the keyword "if"/],
+    [{ description: "x".repeat(limits.mcpSchemaBytesMax) }, /^its outputSchema has \d+ bytes/],
+  ];
+  const raw = broken.map(([schema], index) => tool(`t${index}`, { outputSchema: schema }));
+  const list = read([...raw, tool("good", { outputSchema })]);
+  assert.equal(list.source.tools.length, broken.length + 1);
+  assert.deepEqual(list.source.tools.flatMap(({ resultSchema }) => resultSchema ?? []), [outputSchema]);
+  assert.deepEqual(list.unchecked.map((one) => one.tool), ["t0", "t1", "t2", "t3"]);
+  for (const [index, [, reason]] of broken.entries()) {
+    assert.match(list.unchecked[index]?.reason ?? "", reason);
   }
 });
