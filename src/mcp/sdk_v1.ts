@@ -8,3 +8,7 @@ export { Client } from "@modelcontextprotocol/sdk/client";
 export { Server } from "@modelcontextprotocol/sdk/server";
 // @ts-types="npm:@modelcontextprotocol/sdk@1.32.2/shared/transport"
 export type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+// @ts-types="npm:@modelcontextprotocol/sdk@1.32.2/client/auth"
+export { buildDiscoveryUrls, startAuthorization } from "@modelcontextprotocol/sdk/client/auth.js";
+// @ts-types="npm:@modelcontextprotocol/sdk@1.32.2/client/auth-extensions"
+export { createPrivateKeyJwtAuth } from "@modelcontextprotocol/sdk/client/auth-extensions.js";
