@@ -16,8 +16,8 @@ export interface Ended {
 export interface Running {
   readonly pid: number;
   readonly ended: Promise<Ended>;
-  /** Waits until both outputs together contain `text`. */
-  until(text: string): Promise<void>;
+  /** Waits until both outputs together contain `text`, and gives them as they are then. */
+  until(text: string): Promise<string>;
   signal(name: Deno.Signal): void;
 }
 
@@ -112,13 +112,14 @@ class Process implements Running {
     this.ended = this.#end();
   }
 
-  async until(text: string): Promise<void> {
+  async until(text: string): Promise<string> {
     await within(`"${text}" from process ${this.pid}`, async () => {
       while (!(this.#text.out + this.#text.err).includes(text)) {
         if (this.#isOver) assert.fail(`ended without "${text}":\n${this.#text.out}\n${this.#text.err}`);
         await this.#news.promise;
       }
     });
+    return this.#text.out + this.#text.err;
   }
 
   signal(name: Deno.Signal): void {
