@@ -212,9 +212,10 @@ Deno.test("login takes one answer, with its own state, and nothing else that com
         const posted = await fetch(back, { method: "POST", body: "" });
         await posted.body?.cancel();
         statuses.push(posted.status, (await browse(url)).status);
+        statuses.push((await browse(`${back.href}&code=late&iss=${login.issuer}`)).status);
       },
     });
-    assert.deepEqual(statuses, [404, 404, 404, 404, 404, 200]);
+    assert.deepEqual(statuses, [404, 404, 404, 404, 404, 200, 404]);
     assert.ok(record.access_token.startsWith("access-"));
     assert.equal(login.counts.codes, 1);
     // The page is gone with the login.

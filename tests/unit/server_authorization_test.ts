@@ -77,6 +77,21 @@ Deno.test("request that a server refuses with 401 is sent once more with a new t
   });
 });
 
+Deno.test("request is sent twice at most, whatever those who prove who we are say of it", async () => {
+  await withLogins({}, async ({ login }) => {
+    const asked: string[] = [];
+    const yes = {
+      header: () => Promise.resolve("Bearer nonsense"),
+      on401: () => Promise.resolve(void asked.push("401")),
+      on403: () => Promise.resolve(void asked.push("403")),
+      accepted: () => asked.push("accepted"),
+    };
+    const { code } = await refusalOf(post(authorizedFetch(plainFetch, yes, login.url), login.url));
+    assert.equal(code, "mcp_auth_unavailable");
+    assert.deepEqual([login.seen.length, asked], [2, ["401", "401"]]);
+  });
+});
+
 Deno.test("request that cannot be sent twice is not, and the next one has the new token", async () => {
   await withLogins({}, async (logins) => {
     const { login, begin } = logins;
