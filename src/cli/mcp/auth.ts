@@ -16,6 +16,7 @@ import { jsonLine } from "../json_line.ts";
 import { withProgress } from "../progress.ts";
 import { timeText } from "../table.ts";
 import { safeText } from "../terminal.ts";
+import { agentOption, workspaceOption } from "./ground.ts";
 
 /** Logs in to a server, or out. */
 export const command = defineCommand({
@@ -28,12 +29,8 @@ export const command = defineCommand({
     "the login here; what was given out counts at the server until it ends.",
   ],
   options: {
-    agent: { kind: "text", value: "FOLDER", help: "the agent's folder; default: the working folder" },
-    workspace: {
-      kind: "text",
-      value: "FOLDER",
-      help: "the workspace that the server is trusted for; default: that of troupe run",
-    },
+    agent: agentOption,
+    workspace: workspaceOption,
     logout: { kind: "flag", help: "forget the login" },
     json: jsonOption,
   },
