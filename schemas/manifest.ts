@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Failure } from "./failure.ts";
 import { Digest, ServerId } from "./ids.ts";
 import { limits } from "./limits.ts";
+import { McpAuth } from "./mcp_auth.ts";
 import { NpmPaths, NpmRun, steering } from "./npm_run.ts";
 import { Capability } from "./principal.ts";
 import { TrustLevel } from "./provenance.ts";
@@ -96,7 +97,13 @@ export const HttpManifest = z.strictObject({
   ),
   /** Headers of every request. `${NAME}` is a variable of ours, taken once connecting was approved. */
   headers: z.record(HeaderName, z.string().max(8_192)).default({}),
-});
+  /** Without it no login is sent, unless `troupe mcp auth` made one. */
+  auth: McpAuth.optional(),
+}).refine(
+  ({ auth, headers }) =>
+    auth === undefined || !Object.keys(headers).some((name) => name.toLowerCase() === "authorization"),
+  { path: ["auth"], error: "must not stand beside the header Authorization: leave one of them out" },
+);
 /** A server that is reached by Streamable HTTP. */
 export type HttpManifest = z.infer<typeof HttpManifest>;
 

@@ -1,4 +1,5 @@
 /** `troupe trust`. */
+import { authText } from "../../schemas/mcp_auth.ts";
 import type { LoadedServer } from "../host/declare.ts";
 import { isAbsolute, readHostSettings, workspaceFolder } from "../host/home.ts";
 import { pinFolder, PinStore } from "../host/pins.ts";
@@ -231,7 +232,8 @@ function linesOf(
       calls,
     ];
   }
-  return [["url", withoutLogin(manifest.url)], ...names("headers", manifest.headers), calls];
+  const auth = manifest.auth === undefined ? [] : [["auth", authText(manifest.auth)] as const];
+  return [["url", withoutLogin(manifest.url)], ...names("headers", manifest.headers), ...auth, calls];
 }
 
 /** One argument, so that its beginning and its end can be seen. */

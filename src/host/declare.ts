@@ -5,6 +5,7 @@ import { type Failure, failure } from "../../schemas/failure.ts";
 import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { ConnectGate, McpDeclaration, McpManifest } from "../../schemas/manifest.ts";
+import { authText, referencesOf } from "../../schemas/mcp_auth.ts";
 import type { EffectClass } from "../../schemas/tool.ts";
 import { canonicalBytes, throughJson } from "../canonical.ts";
 import type { Seams } from "../seams.ts";
@@ -78,7 +79,9 @@ function secretRefusal(
   { server, manifest }: LoadedServer,
   { secrets, capabilities }: Pick<DeclareOptions, "secrets" | "capabilities">,
 ): Failure | undefined {
-  const templates = Object.values(manifest.transport === "stdio" ? manifest.env : manifest.headers);
+  const templates = manifest.transport === "stdio"
+    ? Object.values(manifest.env)
+    : [...Object.values(manifest.headers), ...referencesOf(manifest.auth)];
   const named = templates.flatMap((template) =>
     [...template.matchAll(/\$\{([^}]*)\}/g)].map(([, name = ""]) => name)
   );
@@ -154,7 +157,11 @@ async function workingFolder(workspace: string, cwd: string, server: string): Pr
 async function previewOf(manifest: McpManifest, digest: Seams["digest"]): Promise<string> {
   if (manifest.transport !== "stdio") {
     const { origin, pathname } = new URL(manifest.url);
-    return lines([["url", `${origin}${pathname}`], ["headers", Object.keys(manifest.headers).join(", ")]]);
+    return lines([
+      ["url", `${origin}${pathname}`],
+      ["headers", Object.keys(manifest.headers).join(", ")],
+      ["auth", manifest.auth === undefined ? "" : authText(manifest.auth)],
+    ]);
   }
   const { run, command = "" } = manifest;
   const args: string[] = [];

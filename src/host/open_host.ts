@@ -3,6 +3,7 @@ import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
 import { openKvStore } from "../journal/kv_store.ts";
 import { limits } from "../../schemas/limits.ts";
+import { createLogins } from "./logins.ts";
 import { lockStore, type StoreLock } from "../journal/store_lock.ts";
 import { Connections, type OwnProgram } from "../mcp/connections.ts";
 import { PrivateHomes } from "../mcp/private_homes.ts";
@@ -54,14 +55,17 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     warnOfSecrets(secrets, known, log);
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
+    const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
+    const { fetch } = http;
     const connections = new Connections({
       registry,
       clock,
-      env: (name) => valueOf.has(name) ? valueOf.get(name) : env(name),
+      env: readSecret,
       onBound: (value) => void known.add({ value, name: "variable", source: "bound" }),
       homes,
       self,
-      fetch: http.fetch,
+      fetch,
+      authorize: createLogins({ trustFile: trustFile(env), fetch, clock, digest, known, readSecret }),
     });
     const made: { services: HostServices | undefined } = { services: undefined };
     const store = await openKvStore(location, { log });

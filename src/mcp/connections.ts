@@ -6,7 +6,6 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { McpDeclaration, StdioManifest } from "../../schemas/manifest.ts";
 import { ProcessError } from "../processes/child.ts";
-import type { GuardedClient } from "../net/guarded_client.ts";
 import type { ProcessRegistry } from "../processes/registry.ts";
 import type { Clock } from "../seams.ts";
 import { CallCount } from "./call_count.ts";
@@ -14,6 +13,7 @@ import type { HandshakeOptions, McpClient, McpFault } from "./client.ts";
 import { Gate } from "./gate.ts";
 import { asNotCached } from "./npm_program.ts";
 import { HomeError, type PrivateHomes } from "./private_homes.ts";
+import { openSession, type SessionDoor } from "./open_session.ts";
 import { type OwnProgram, programOf } from "./server_program.ts";
 import { cleanFailure, redactingClient } from "./redacting_client.ts";
 import { expandVariables, type ReadVariable } from "./variables.ts";
@@ -21,7 +21,7 @@ import { expandVariables, type ReadVariable } from "./variables.ts";
 export type { OwnProgram } from "./server_program.ts";
 
 /** Options of {@linkcode Connections}. */
-export interface ConnectionsOptions {
+export interface ConnectionsOptions extends SessionDoor {
   readonly registry: ProcessRegistry;
   readonly clock: Clock;
   /** Our own environment: what servers are given of it, and what `${NAME}` stands for. */
@@ -32,8 +32,6 @@ export interface ConnectionsOptions {
   readonly homes: PrivateHomes;
   /** What `troupe` means as a command. */
   readonly self: OwnProgram;
-  /** The one way out by HTTP. */
-  readonly fetch: GuardedClient["fetch"];
 }
 
 /** One start of one server. */
@@ -134,7 +132,11 @@ export class Connections {
     try {
       const opened = manifest.transport === "stdio"
         ? await this.#openChild(declaration, { manifest, values }, patience)
-        : await this.#openSession(manifest.url, values, patience);
+        : await openSession(this.#options, {
+          subject: { server, manifest },
+          headers: values,
+          handshake: patience,
+        });
       if ("code" in opened) return named(server, opened);
       const calls = new CallCount(clock);
       const client = calls.counted(redactingClient(opened, secrets));
@@ -165,15 +167,6 @@ export class Connections {
     const child = await this.#options.registry.start({ ...program, cwd: declaration.cwd });
     const { openMcpClient } = await loading;
     return await openMcpClient({ ...handshake, child });
-  }
-
-  async #openSession(
-    url: string,
-    headers: { readonly [name: string]: string },
-    handshake: HandshakeOptions,
-  ): Promise<McpClient> {
-    const { openHttpClient } = await import("./http_client.ts");
-    return await openHttpClient({ ...handshake, url, headers, fetch: this.#options.fetch });
   }
 
   #keep(root: RootAddress, live: Live): void {

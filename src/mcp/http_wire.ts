@@ -6,6 +6,7 @@
 import { type Failure, failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
 import { givenUp } from "../effects/deadline.ts";
+import { AuthError } from "./oauth/auth_error.ts";
 import { HttpError } from "../net/http_error.ts";
 import type { Clock } from "../seams.ts";
 import { AnswerLostError, Asked, NotSentError } from "./asked.ts";
@@ -194,6 +195,11 @@ export class HttpWire implements Wire {
       return await requestWithin(this.#options, init);
     } catch (error) {
       if (this.#loss !== undefined) throw new AnswerLostError(this.#loss);
+      // Whoever could not say who we are has not been heard, or was refused.
+      if (error instanceof AuthError) {
+        if (request !== undefined) this.asked.note(request, false);
+        throw new NotSentError(error.failure);
+      }
       if (!(error instanceof HttpError)) throw new AnswerLostError(brokenAnswer(error));
       if (error.wasSent) throw new AnswerLostError(error.failure);
       if (request !== undefined) this.asked.note(request, false);

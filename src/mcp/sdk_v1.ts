@@ -10,3 +10,7 @@ export { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/
 export { Server } from "@modelcontextprotocol/sdk/server";
 // @ts-types="npm:@modelcontextprotocol/sdk@1.32.2/shared/transport"
 export type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+// @ts-types="npm:@modelcontextprotocol/sdk@1.32.2/client/auth"
+export { buildDiscoveryUrls, startAuthorization } from "@modelcontextprotocol/sdk/client/auth.js";
+// @ts-types="npm:@modelcontextprotocol/sdk@1.32.2/client/auth-extensions"
+export { createPrivateKeyJwtAuth } from "@modelcontextprotocol/sdk/client/auth-extensions.js";

@@ -21,9 +21,9 @@ interface Circumstances {
   readonly isBuiltIn?: boolean;
 }
 
-async function declare(circumstances: Circumstances) {
+async function declare(circumstances: Circumstances, server = loaded) {
   const { capabilities = ["mcp.connect:docs"], isTrusted = true, connect = "prompt" } = circumstances;
-  const declaration = await declareServer(loaded, {
+  const declaration = await declareServer(server, {
     workspace: Deno.cwd(),
     policy: { connect },
     capabilities,
@@ -33,16 +33,15 @@ async function declare(circumstances: Circumstances) {
     ...(circumstances.isBuiltIn === true ? { builtIn: { effects: {} } } : {}),
   });
   const context = newborn({ address: "connection/docs@ses_1", catalog: catalogRoot, declaration });
-  return { gate: declaration.gate, obstacle: obstacle(context) };
+  const { gate, problem, preview } = declaration;
+  return { gate, problem, preview, obstacle: obstacle(context) };
 }
 
 // Proves DM-24, DM-26.
 Deno.test("declared server is started only for an agent that may connect to it, by name or by wildcard (DM-24, DM-54)", async () => {
   for (const capability of ["mcp.connect:docs", "mcp.connect:*"]) {
-    assert.deepEqual(await declare({ capabilities: ["fs.read", capability] }), {
-      gate: "granted",
-      obstacle: null,
-    });
+    const { gate, obstacle: why } = await declare({ capabilities: ["fs.read", capability] });
+    assert.deepEqual({ gate, why }, { gate: "granted", why: null });
   }
   for (const capabilities of [[], ["mcp.call:docs"], ["mcp.call:*"], ["mcp.connect:wiki"], ["mcp.connect"]]) {
     const { gate, obstacle: why } = await declare({ capabilities });
@@ -64,4 +63,32 @@ Deno.test("declared server that the agent may have still needs policy and trust"
   assert.equal((await declare({ isBuiltIn: true, isTrusted: false })).gate, "granted");
   const forbidden = await declare({ connect: "deny" });
   assert.deepEqual([forbidden.gate, forbidden.obstacle?.code], ["denied", "mcp_connect_denied"]);
+});
+
+/** A server by HTTP that is logged in to. */
+function protectedBy(auth: unknown): LoadedServer {
+  const manifest = { transport: "streamable_http", url: "https://docs.example/mcp?key=in-query", auth };
+  return { ...loaded, manifest: McpManifest.parse(manifest) };
+}
+
+Deno.test("declared server shows how it is logged in to by names alone, and needs a grant for a secret of the host (DM-27, DM-73)", async () => {
+  const client = {
+    type: "oauth",
+    client_id: "robot",
+    client_secret: "${DOCS_KEY}",
+    issuer: "https://login.example",
+  };
+  const cases = [
+    [{ type: "bearer", token: "${DOCS_KEY}" }, "bearer DOCS_KEY"],
+    [client, "oauth, client robot, secret DOCS_KEY, at https://login.example"],
+  ] as const;
+  for (const [auth, shown] of cases) {
+    const server = protectedBy(auth);
+    const refused = await declare({}, server);
+    assert.deepEqual([refused.gate, refused.problem?.code], ["denied", "capability_missing"]);
+    assert.match(refused.problem?.message ?? "", /names the secret "DOCS_KEY"/);
+    const granted = await declare({ capabilities: ["mcp.connect:docs", "secret.bind:DOCS_KEY"] }, server);
+    assert.equal(granted.gate, "granted");
+    assert.equal(granted.preview, `url: https://docs.example/mcp\nauth: ${shown}`);
+  }
 });

@@ -156,3 +156,49 @@ Deno.test("manifest whose URL is not plain http or https is refused for its URL"
     assert.deepEqual([...fields], ["url"], url);
   }
 });
+
+Deno.test("manifest says how a server by HTTP is logged in to, and names secrets only by their variables (DM-67)", () => {
+  const oauth = { type: "oauth" };
+  const robot = { ...oauth, client_id: "robot", client_secret: "${KEY}", issuer: "https://login.example" };
+  const good: readonly Fields[] = [
+    { type: "bearer", token: "${TOKEN}" },
+    {
+      ...oauth,
+      scopes: ["read", "docs:write"],
+      client_id: "https://troupe.example/client.json",
+      callback_port: 7_777,
+    },
+    { ...robot, grant: "client_credentials" },
+  ];
+  for (const auth of good) {
+    const whole = { grant: "authorization_code", ...auth };
+    const parsed = McpManifest.parse({ ...http, auth });
+    assert.deepEqual(parsed.transport === "streamable_http" && parsed.auth, auth === good[0] ? auth : whole);
+  }
+  const bad: readonly (readonly [Fields, ...string[]])[] = [
+    [{}, "auth.type"],
+    [{ type: "basic" }, "auth.type"],
+    [{ type: "bearer" }, "auth.token"],
+    [{ type: "bearer", token: "secret-value" }, "auth.token"],
+    [{ type: "bearer", token: "Bearer ${TOKEN}" }, "auth.token"],
+    [{ type: "bearer", token: "${TOKEN}", scopes: [] }, "auth.scopes"],
+    [{ ...oauth, token: "${TOKEN}" }, "auth.token"],
+    [{ ...oauth, scopes: ["two words"] }, "auth.scopes.0"],
+    [{ ...oauth, grant: "password" }, "auth.grant"],
+    [{ ...oauth, grant: "client_credentials" }, "auth.grant"],
+    [{ ...robot, client_secret: "value" }, "auth.client_secret"],
+    [{ ...robot, client_id: undefined }, "auth.client_secret"],
+    [{ ...robot, issuer: undefined }, "auth.client_secret"],
+    [{ ...robot, issuer: "http://login.example" }, "auth.issuer"],
+    [{ ...robot, private_key: "${PEM}" }, "auth.private_key"],
+    [{ ...robot, signing_algorithm: "ES256" }, "auth.signing_algorithm"],
+    [{ ...robot, signing_algorithm: "none" }, "auth.signing_algorithm"],
+    [{ ...oauth, callback_port: 80 }, "auth.callback_port"],
+  ];
+  for (const [auth, ...fields] of bad) {
+    assert.deepEqual(refusedFor({ ...http, auth }), fields, JSON.stringify(auth));
+  }
+  const doubled = { ...http, auth: oauth, headers: { AUTHORIZATION: "Bearer ${TOKEN}" } };
+  assert.deepEqual(refusedFor(doubled), ["auth"]);
+  assert.deepEqual(refusedFor({ ...stdio, auth: oauth }), ["auth"]);
+});

@@ -18,6 +18,7 @@ const commands: { readonly [name: string]: CommandRow } = {
     summary: "trust a server, and approve what changed of its tools",
     load: () => import("./trust.ts"),
   },
+  auth: { summary: "log in to a server that is reached by HTTP", load: () => import("./auth.ts") },
   logs: { summary: "show starts, ends and last words of a server", load: () => import("./logs.ts") },
 };
 

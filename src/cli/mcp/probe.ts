@@ -1,4 +1,5 @@
 /** One start of a server for a person who looks at it: no session, the same gate, and an end. */
+import { trustFile } from "../../host/trust.ts";
 import { connectMs } from "../../../actors/package_runner.ts";
 import { obstacle } from "../../../actors/connection_rules.ts";
 import { type Failure, failure } from "../../../schemas/failure.ts";
@@ -102,11 +103,23 @@ async function withConnections<T>(
     (await readSecrets(settings.config.secrets, cli.env)).map(({ name, value }) => [name, value]),
   );
   const env = (name: string) => secrets.has(name) ? secrets.get(name) : cli.env(name);
+  const { createLogins } = await import("../../host/logins.ts");
+  const { KnownSecrets } = await import("../../redact/known_secrets.ts");
   const homes = new PrivateHomes(":memory:");
   const http = new GuardedClient({ policy: new UrlPolicy(settings.config.network), clock });
+  const { fetch } = http;
+  const known = new KnownSecrets();
+  const authorize = createLogins({
+    trustFile: trustFile(cli.env),
+    fetch,
+    clock,
+    digest,
+    known,
+    readSecret: env,
+  });
   const stopListening = cli.onInterrupt(() => registry.killAll());
   try {
-    return await act(new Connections({ registry, clock, env, self: cli.self, homes, fetch: http.fetch }));
+    return await act(new Connections({ registry, clock, env, self: cli.self, homes, fetch, authorize }));
   } finally {
     stopListening();
     await registry.closeAll();
