@@ -229,3 +229,22 @@ Deno.test("session of a server is told with its transport, URL, id, state and gr
     );
   });
 });
+
+Deno.test("run proves who it is by the token that a manifest names, which stands in no file of it, and says how to log in where there is none (DM-67)", async () => {
+  await withServer([], async (stage, server) => {
+    server.token = crypto.randomUUID();
+    await writeCaller(stage, server, { auth: { type: "bearer", token: "${E2E_DOCS}" } });
+    const ended = await (await startWith(stage, { E2E_DOCS: server.token }, ...firstTurn)).ended;
+    assert.equal(ended.code, 0, `${ended.out}\n${ended.err}`);
+    assert.deepEqual(server.echoed, [{ message: "first" }, { message: "second" }, { message: "third" }]);
+    const log = await stage.output("log", "last", "--json");
+    assert.ok(!`${ended.out}${ended.err}${log}`.includes(server.token));
+  });
+  await withServer([], async (stage, server) => {
+    server.token = crypto.randomUUID();
+    await writeCaller(stage, server);
+    const ended = await stage.run(...firstTurn);
+    assert.match(ended.out, /remote {2}mcp_auth_required: .*run troupe mcp auth remote/);
+    assert.deepEqual(server.echoed, []);
+  });
+});

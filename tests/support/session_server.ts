@@ -44,6 +44,8 @@ export class SessionServer {
   readonly #sessions = new Set<string>();
   readonly #streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
   #opened = 0;
+  /** If it is set, whoever comes without it is refused with 401. */
+  token: string | undefined;
 
   constructor(plans: readonly CallPlan[] = [], port = 0) {
     this.#plans = [...plans];
@@ -85,6 +87,9 @@ export class SessionServer {
   }
 
   async #answer(request: Request): Promise<Response> {
+    if (this.token !== undefined && request.headers.get("authorization") !== `Bearer ${this.token}`) {
+      return new Response(null, { status: 401, headers: { "www-authenticate": "Bearer" } });
+    }
     const { method, headers } = request;
     const session = headers.get("mcp-session-id");
     const text = method === "POST" ? await request.text() : "";
