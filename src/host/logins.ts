@@ -18,26 +18,26 @@ export interface LoginParts {
 
 /** Makes who asks for the authorization of a server. What it needs is loaded with the first server by HTTP. */
 export function createLogins(
-  { trustFile, known, readSecret, ...parts }: LoginParts,
-): (subject: ProtectedServer) => Promise<ServerAuthorization> {
+  { trustFile, known, readSecret, ...way }: LoginParts,
+): (subject: ProtectedServer) => Promise<ServerAuthorization | undefined> {
   // One for each server: all its connections renew one login once.
-  const made = new Map<string, Promise<ServerAuthorization>>();
+  const made = new Map<string, Promise<ServerAuthorization | undefined>>();
   const authorize = async (subject: ProtectedServer) => {
+    // Without a place of the operator's there are no logins: none is ever looked for in a working folder.
+    if (trustFile === undefined && subject.manifest.auth?.type !== "bearer") return undefined;
     const [{ authorizationOf }, { credentialsFolder, TokenStore }] = await Promise.all([
       import("../mcp/oauth/server_authorization.ts"),
       import("../mcp/oauth/token_store.ts"),
     ]);
-    const { clock, digest, fetch } = parts;
     const store = new TokenStore({
-      folder: credentialsFolder(trustFile ?? ""),
+      folder: credentialsFolder(trustFile ?? "/nowhere/"),
       keepSecret: (name, value) => ["added", "known"].includes(known.add({ value, name, source: "bound" })),
-      clock,
-      digest,
+      clock: way.clock,
+      digest: way.digest,
     });
     return authorizationOf(subject, {
+      ...way,
       store,
-      fetch,
-      clock,
       readSecret: (name) => {
         const value = readSecret(name);
         if (value !== undefined) known.add({ value, name, source: "bound" });

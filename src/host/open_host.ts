@@ -56,7 +56,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
-    const { fetch } = http;
+    const way = { fetch: http.fetch, clock, digest };
     const connections = new Connections({
       registry,
       clock,
@@ -64,8 +64,8 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       onBound: (value) => void known.add({ value, name: "variable", source: "bound" }),
       homes,
       self,
-      fetch,
-      authorize: createLogins({ trustFile: trustFile(env), fetch, clock, digest, known, readSecret }),
+      fetch: http.fetch,
+      authorize: createLogins({ ...way, trustFile: trustFile(env), known, readSecret }),
     });
     const made: { services: HostServices | undefined } = { services: undefined };
     const store = await openKvStore(location, { log });

@@ -8,7 +8,7 @@ export interface SessionDoor {
   /** The one way out by HTTP. */
   readonly fetch: GuardedClient["fetch"];
   /** Who we are to a server; without it, who its manifest's headers say. */
-  readonly authorize?: (subject: ProtectedServer) => Promise<ServerAuthorization>;
+  readonly authorize?: (subject: ProtectedServer) => Promise<ServerAuthorization | undefined>;
 }
 
 /** Opens a session. Throws `McpFault`. What it needs is loaded with the first server by HTTP. */
@@ -25,8 +25,9 @@ export async function openSession(
     import("./oauth/server_authorization.ts"),
   ]);
   const { url } = subject.manifest;
-  const fetch = authorize === undefined
+  const authorization = await authorize?.(subject);
+  const fetch = authorization === undefined
     ? plain
-    : authorizedFetch(plain, await authorize(subject), endpointOf(subject.manifest));
+    : authorizedFetch(plain, authorization, endpointOf(subject.manifest));
   return await openHttpClient({ ...handshake, url, headers, fetch });
 }

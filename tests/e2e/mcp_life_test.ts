@@ -63,7 +63,7 @@ Deno.test("server that dies in every call is started five times at most, and the
   });
 });
 
-Deno.test("inspect shows the session that the bindings of a server share, by CM's fields (CM-78, CM-79, CM-82)", async () => {
+Deno.test("inspect shows the session that the bindings of a server share, by CM's fields (CM-78, CM-79, CM-82, CM-131)", async () => {
   await onMcpStage(async (stage) => {
     await writeMcpAgent(stage, {
       servers: { docs: planned(stage, { name: "docs" }) },

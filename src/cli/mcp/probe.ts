@@ -107,19 +107,14 @@ async function withConnections<T>(
   const { KnownSecrets } = await import("../../redact/known_secrets.ts");
   const homes = new PrivateHomes(":memory:");
   const http = new GuardedClient({ policy: new UrlPolicy(settings.config.network), clock });
-  const { fetch } = http;
+  const way = { fetch: http.fetch, clock, digest };
   const known = new KnownSecrets();
-  const authorize = createLogins({
-    trustFile: trustFile(cli.env),
-    fetch,
-    clock,
-    digest,
-    known,
-    readSecret: env,
-  });
+  const authorize = createLogins({ ...way, trustFile: trustFile(cli.env), known, readSecret: env });
   const stopListening = cli.onInterrupt(() => registry.killAll());
   try {
-    return await act(new Connections({ registry, clock, env, self: cli.self, homes, fetch, authorize }));
+    return await act(
+      new Connections({ registry, clock, env, self: cli.self, homes, authorize, fetch: http.fetch }),
+    );
   } finally {
     stopListening();
     await registry.closeAll();
