@@ -339,8 +339,12 @@ Deno.test("files server ends when its client reads no more", async () => {
     await server.send({ id: 1, method: "ping" });
     await server.answerOf(1);
     await server.leave();
-    await server.send({ id: 2, method: "ping" });
+    // The system may take an answer more before it lets the server know that nobody reads.
+    const asking = (async () => {
+      for (let id = 2;; id++) await server.send({ id, method: "ping" });
+    })().catch(() => {});
     assert.deepEqual(await server.ended(), { code: 0, err: "" });
+    await asking;
   });
 });
 

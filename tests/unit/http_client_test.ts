@@ -153,11 +153,11 @@ const answers: { readonly [name: string]: readonly [string, NonNullable<HttpQuir
     "lost mcp_protocol_error",
     ({ id }) => Response.json({ jsonrpc: "2.0", id }),
   ],
-  "the number of another call (F20)": [
+  "the number of another call": [
     "lost mcp_protocol_error",
     ({ id = 0 }) => json({ id: id + 1 }, said("not yours")),
   ],
-  "bytes that are no UTF-8 (B99)": [
+  "bytes that are no UTF-8": [
     "lost mcp_protocol_error",
     () =>
       new Response(new Uint8Array([0x22, 0xff, 0x22]), { headers: { "content-type": "application/json" } }),
@@ -166,7 +166,7 @@ const answers: { readonly [name: string]: readonly [string, NonNullable<HttpQuir
     "lost mcp_protocol_error",
     () => events([new Uint8Array([...new TextEncoder().encode("data: "), 0xff, 0x0a, 0x0a])]),
   ],
-  "two messages in one event (B99)": [
+  "two messages in one event": [
     "lost mcp_protocol_error",
     (message) => events([`data: ${JSON.stringify(message)}${JSON.stringify(message)}\n\n`]),
   ],
@@ -230,7 +230,7 @@ for (const [name, [expected, answer]] of Object.entries(answers)) {
   });
 }
 
-Deno.test("http client never takes a piece of an answer for the whole, wherever its stream is cut (F24)", async () => {
+Deno.test("http client never takes a piece of an answer for the whole, wherever its stream is cut", async () => {
   const whole = (message: HttpMessage) => `: hi\n\n${resultEvent(message, "whole")}`;
   const length = whole({ id: 10 }).length;
   let cut = 0;
@@ -392,7 +392,7 @@ Deno.test("http client gives a call up that is silent for too long, tells the se
   });
 });
 
-Deno.test("http client hears of changes by the stream of its server, also after that was opened again (CM-67, CM-72)", async () => {
+Deno.test("http client hears of changes by the stream of its server, also after that was opened again (CM-67)", async () => {
   const changed = { jsonrpc: "2.0", method: "notifications/tools/list_changed" };
   const quirks: HttpQuirks = {
     get: ({ headers }) =>
