@@ -246,7 +246,7 @@ Deno.test("connection answers every command once and starts one server at a time
       settleAll(life);
       checkEnd(life);
     }),
-    { numRuns: 200 },
+    { numRuns: 1_000 },
   );
   // A property over events that never get anywhere would prove nothing.
   const { gating: _, unready: __, ...states } = connectionMachine.root.states;
