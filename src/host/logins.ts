@@ -30,6 +30,7 @@ export function createLogins(
       import("../mcp/oauth/token_store.ts"),
     ]);
     const store = new TokenStore({
+      // A token that a manifest names is in no store: without a place, this folder is never asked for.
       folder: credentialsFolder(trustFile ?? "/nowhere/"),
       keepSecret: (name, value) => ["added", "known"].includes(known.add({ value, name, source: "bound" })),
       clock: way.clock,
@@ -54,6 +55,8 @@ export function createLogins(
     ]);
     const found = made.get(key) ?? authorize(subject);
     made.set(key, found);
+    // What failed once is not remembered: the next connection tries again.
+    found.catch(() => made.delete(key));
     return found;
   };
 }
