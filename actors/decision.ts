@@ -2,7 +2,7 @@
 import { failure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
-import type { InvocationContext } from "./invocation.ts";
+import type { InvocationContext } from "./invocation_context.ts";
 import { entryIn } from "./invocation_rules.ts";
 import { approvalNote, judgedNote } from "./judgement.ts";
 import { type Authorization, authorize } from "./policy/authorize.ts";

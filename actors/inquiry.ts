@@ -1,7 +1,7 @@
 /** What an invocation wants a person to be asked: what is shown, what may be answered, and what the answer is about. */
 import type { ApprovalScope } from "../schemas/grant.ts";
 import type { QuestionSubject } from "../schemas/question.ts";
-import type { InvocationContext } from "./invocation.ts";
+import type { InvocationContext } from "./invocation_context.ts";
 import { entryIn } from "./invocation_rules.ts";
 import { callScope } from "./policy/approval_scope.ts";
 import { bindsSecret, offersFor } from "./policy/offer.ts";

@@ -10,71 +10,18 @@
  * been applied, no later attempt's failure ends the call: only a success, a look-up or an operator does.
  */
 import { assign, enqueueActions, sendParent, sendTo, setup } from "xstate";
-import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
-import type { Failure } from "../schemas/failure.ts";
-import type { KeptGrant } from "../schemas/grant.ts";
-import type { Decision } from "../schemas/question.ts";
 import { limits } from "../schemas/limits.ts";
-import type { PermissionMode } from "../schemas/mode.ts";
-import { approvalInquiry, type Opening, uncertainInquiry } from "./inquiry.ts";
+import { approvalInquiry, uncertainInquiry } from "./inquiry.ts";
+import type {
+  InvocationContext,
+  InvocationEnding,
+  InvocationEvent,
+  InvocationInput,
+} from "./invocation_context.ts";
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import { decide } from "./decision.ts";
 import * as rules from "./invocation_rules.ts";
-
-/** What a turn gives to an invocation. `at`: when it was proposed, in milliseconds; `epoch`: in which runtime. */
-export interface InvocationInput {
-  readonly request: InvocationRequest;
-  readonly capabilities: readonly string[];
-  readonly mode: PermissionMode;
-  /** Earlier answers for the whole session. */
-  readonly grants: readonly KeptGrant[];
-  /** True if a person refused this very call before, in the same turn. */
-  readonly wasRefused?: boolean;
-  readonly at: number;
-  readonly epoch: number;
-}
-
-/** What an invocation is told. */
-export type InvocationEvent =
-  | { readonly type: "invocation.cancel"; readonly at: number }
-  | {
-    readonly type: "question.decided";
-    readonly decision: Decision;
-    readonly via: string;
-    readonly at: number;
-    readonly epoch: number;
-  };
-
-/** What an invocation remembers. */
-export interface InvocationContext extends InvocationInput {
-  readonly attempt: number;
-  readonly cancelAsked: boolean;
-  readonly verdict: "allow" | "ask" | "deny" | "undecided";
-  readonly reason: string;
-  readonly rule: string;
-  readonly failure: Failure | null;
-  readonly deadlineAtMs: number;
-  /** True while an attempt may have been applied and nothing has told yet. */
-  readonly isDoubtful: boolean;
-  /** The first attempt's intent: the idempotency key of later ones. */
-  readonly firstIntent: string | null;
-  readonly outcomeOf: string | null;
-  readonly isError: boolean;
-  readonly changesState?: boolean;
-  readonly via: "operator" | "verify" | null;
-}
-
-/** How an invocation ended, and when: its turn's time goes on from there. */
-export interface InvocationEnding extends InvocationResult {
-  readonly at: number;
-  readonly epoch: number;
-}
-
-/** What a parent is told while an invocation lives. */
-export type InvocationReport =
-  | Opening
-  | { readonly type: "question.withdraw"; readonly ordinal: string };
 
 /** The behaviour of one tool call. Stops at 1,000 microsteps (K8). */
 export const invocationMachine = setup({

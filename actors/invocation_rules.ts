@@ -10,7 +10,7 @@ import { limits } from "../schemas/limits.ts";
 import type { InvocationRetried } from "../schemas/retry.ts";
 import { redactedMark } from "../schemas/secret.ts";
 import type { EffectClass, Mechanism } from "../schemas/tool.ts";
-import type { InvocationContext, InvocationEnding, InvocationEvent } from "./invocation.ts";
+import type { InvocationContext, InvocationEnding, InvocationEvent } from "./invocation_context.ts";
 import { judgedNote, nameDenial, schemaDenial } from "./judgement.ts";
 import { entryOf } from "./library.ts";
 import { attemptsMax, mayHelp, waitAfter } from "./retry.ts";

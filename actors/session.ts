@@ -18,7 +18,7 @@ import type { CommandRef, SessionMessage, SessionServer, Stamp } from "../schema
 import type { Principal } from "../schemas/principal.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import type { HistoryItem } from "../schemas/model.ts";
-import type { InvocationReport } from "./invocation.ts";
+import type { InvocationReport } from "./invocation_context.ts";
 import { post } from "./outbox.ts";
 import { port } from "./port.ts";
 import { questionMachine, type QuestionResult } from "./question.ts";

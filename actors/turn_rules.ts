@@ -9,7 +9,7 @@ import { limits } from "../schemas/limits.ts";
 import { type Outgoing, TurnOutcome } from "../schemas/message.ts";
 import type { HistoryItem, ModelAnswer, ModelCall } from "../schemas/model.ts";
 import { planStages, type StagePlan } from "./batch.ts";
-import type { InvocationEvent, InvocationInput } from "./invocation.ts";
+import type { InvocationEvent, InvocationInput } from "./invocation_context.ts";
 import { catalogOf, entryNamed, entryOf, refOf } from "./library.ts";
 import { withGrant } from "./policy/grant.ts";
 import { refusalKey } from "./policy/refusal.ts";

@@ -1,7 +1,8 @@
 /** Builders for tests of calls: sealed catalogs, model answers, and one invocation under a parent that only listens. */
 import assert from "node:assert/strict";
 import { type AnyMachineSnapshot, assign, setup } from "xstate";
-import { invocationMachine, type InvocationReport } from "../../actors/invocation.ts";
+import { invocationMachine } from "../../actors/invocation.ts";
+import type { InvocationReport } from "../../actors/invocation_context.ts";
 import { internCatalog } from "../../actors/library.ts";
 import type { CatalogEntry, CatalogRef } from "../../schemas/catalog.ts";
 import type { PortArgs, PortKind } from "../../schemas/effect.ts";

@@ -1,6 +1,6 @@
 /** Whether one call goes through its gates in order, and ends as what is known of it. */
 import assert from "node:assert/strict";
-import type { InvocationContext } from "../../actors/invocation.ts";
+import type { InvocationContext } from "../../actors/invocation_context.ts";
 import { backOff } from "../../actors/invocation_rules.ts";
 import type { Decision } from "../../schemas/question.ts";
 import type { EffectClass } from "../../schemas/tool.ts";
