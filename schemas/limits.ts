@@ -225,6 +225,16 @@ export const limits = {
   processTermGraceMs: 1_500,
   processStderrTailBytesMax: 8 * 1_024,
 
+  /** One argument of a command (B43). */
+  commandArgumentBytesMax: 128 * 1_024,
+  commandArgumentsMax: 1_000,
+  commandTextCharactersMax: 16_384,
+  /** Shells, substitutions and wrappers inside each other (DM-92). */
+  commandDepthMax: 32,
+  /** Simple commands in one text of a shell (B39). */
+  commandPartsMax: 50,
+  commandFindingsMax: 32,
+
   urlCharactersMax: 8_192,
   hostNameCharactersMax: 253,
   dnsMs: 5_000,
