@@ -45,6 +45,10 @@ export const FailureCode = z.enum([
   "path_unreadable",
   "file_too_large",
   "file_not_text",
+  "path_protected",
+  "file_not_written",
+  "edit_not_found",
+  "edit_ambiguous",
   "pattern_invalid",
   // Model.
   "script_exhausted",

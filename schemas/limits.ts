@@ -95,6 +95,7 @@ export const limits = {
   resultsNotedMax: 1_000,
   readFileCharactersDefault: 20_000,
   fileBytesMax: 10 * 1_048_576,
+  editsPerPatchMax: 50,
   searchResultsMax: 50,
   listEntriesMax: 500,
   walkEntriesMax: 20_000,

@@ -24,6 +24,7 @@ const nowhere: Workspace = {
   relative: () => assert.fail("no file is read here"),
   readFile: () => assert.fail("no file is read here"),
   readText: () => assert.fail("no file is read here"),
+  changeText: () => assert.fail("no file is changed here"),
   listFolder: () => assert.fail("no file is read here"),
 };
 
@@ -203,12 +204,14 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
   assert.equal(seen.deadlineAtMs, world.now() + 1_000);
   assert.deepEqual([...seen.tools.keys()].sort(), [
     "list_files",
+    "patch",
     "read_file",
     "read_result",
     "sample",
     "search_files",
     "todo",
     "tools_list",
+    "write_file",
   ]);
   assert.deepEqual(progress, [{ type: "tool", message: "half way\\u{1b}[2J" }]);
 });
