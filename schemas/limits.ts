@@ -95,6 +95,13 @@ export const limits = {
   resultsNotedMax: 1_000,
   readFileCharactersDefault: 20_000,
   fileBytesMax: 10 * 1_048_576,
+  /** A page of the web: how long it may take, what is read of it, and how it may be built. */
+  webMsDefault: 20_000,
+  webMsMax: 60_000,
+  webBodyBytesMax: 2 * 1_048_576,
+  pageReadMs: 10_000,
+  pageDepthMax: 100,
+  pageElementsMax: 20_000,
   editsPerPatchMax: 50,
   searchResultsMax: 50,
   listEntriesMax: 500,

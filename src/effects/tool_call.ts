@@ -7,6 +7,7 @@ import type { Json, JsonObject } from "../../schemas/json.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
 import { type EffectClass, ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { ErrorProvenance } from "../../schemas/tool_error.ts";
+import type { GuardedClient } from "../net/guarded_client.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
 import type { BuiltinTool, PermissionContext, ToolBlobs, ToolHandler } from "../tools/tool.ts";
@@ -42,6 +43,8 @@ export interface ToolCallOptions {
   /** True if a session has got the whole result of a digest; without it none has. */
   readonly hasResult?: (root: RootAddress, digest: string) => Promise<boolean>;
   readonly seams: Seams;
+  /** The one way out by HTTP; without it tools reach nothing. */
+  readonly fetch?: GuardedClient["fetch"];
   /** Reaches the tools of MCP servers; without it they are refused. */
   readonly mcp?: Adapter;
   /** Reaches the tools of connected programs; without it they are refused. */

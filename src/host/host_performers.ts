@@ -12,6 +12,7 @@ import { createMcpConnection, type ToolReview } from "../effects/mcp_connection.
 import { createProgramCall } from "../effects/program_call.ts";
 import { type CallPerformer, createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
 import type { Connections } from "../mcp/connections.ts";
+import type { GuardedClient } from "../net/guarded_client.ts";
 import { loadScript, ScriptFileError } from "../model/load_script.ts";
 import { ModelError, type ModelProvider } from "../model/provider.ts";
 import { createScriptedProvider } from "../model/scripted.ts";
@@ -45,11 +46,18 @@ interface Place {
   readonly providers: Map<string, Promise<ModelProvider>>;
 }
 
+/** What a host reaches the outside with. */
+export interface HostReach {
+  readonly connections: Connections;
+  /** The one way out by HTTP. */
+  readonly http: Pick<GuardedClient, "fetch">;
+  readonly pins?: ToolReview;
+}
+
 /** Makes the performers of a host. */
 export function createHostPerformers(
   services: HostServices,
-  connections: Connections,
-  pins?: ToolReview,
+  { connections, http, pins }: HostReach,
 ): HostPerformers {
   const places = new Places(services);
   const { conversations, catalogOf, journal, rawArguments, redactor, seams } = services;
@@ -68,6 +76,7 @@ export function createHostPerformers(
     rawArguments,
     hasResult: (root, digest) => conversations.hasResult(root, digest),
     seams,
+    fetch: http.fetch,
     mcp: createMcpCall({
       clientOf: (connection) => connections.clientOf(connection),
       open: (connection) => services.tellConnection(connection, { type: "connection.open" }),

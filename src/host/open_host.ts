@@ -74,7 +74,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       seams,
       performers: (services) => {
         made.services = services;
-        return createHostPerformers(services, connections, new PinStore(pinFolder(trustFile(env))));
+        return createHostPerformers(services, { connections, http, pins: pinsOf(env) });
       },
       redactor: createDoorRedactor(known, await doorOptions(location, seams)),
       strict: (options.strict ?? false) || config.durability === "strict",
@@ -109,6 +109,11 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     await lock.release();
     throw error;
   }
+}
+
+/** The pins of an operator's tools, for all stores. */
+function pinsOf(env: Parameters<typeof trustFile>[0]): PinStore {
+  return new PinStore(pinFolder(trustFile(env)));
 }
 
 /** The store's own key for fingerprints, and the time. Without a key there are no fingerprints, and all else goes on. */

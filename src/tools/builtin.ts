@@ -8,12 +8,13 @@ import { searchFiles } from "./search_files.ts";
 import type { BuiltinTool } from "./tool.ts";
 import { todo } from "./todo.ts";
 import { toolsList } from "./tools_list.ts";
+import { webExtract } from "./web_extract.ts";
 import { writeFile } from "./write_file.ts";
 
 /** By source kind: `troupe` tools are about the runtime itself, `runtime` tools act on the machine it runs on. */
 const toolsOf = {
   troupe: [toolsList, readResult, todo],
-  runtime: [listFiles, readFile, searchFiles, writeFile, patch],
+  runtime: [listFiles, readFile, searchFiles, writeFile, patch, webExtract],
 } as const satisfies { readonly [kind in "troupe" | "runtime"]: readonly BuiltinTool[] };
 
 /** The dispatch map, name to tool. */

@@ -14,6 +14,7 @@ import {
   ToolDefinition,
   type ToolResultEnvelope,
 } from "../../schemas/tool.ts";
+import type { GuardedClient } from "../net/guarded_client.ts";
 import type { Clock } from "../seams.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -70,6 +71,8 @@ export interface ToolUseContext {
   /** The catalog of the turn (DM-5). */
   readonly catalog: ResolvedCatalog;
   readonly clock: Clock;
+  /** The one way out by HTTP: where it may lead, the host's network policy says. */
+  readonly fetch: GuardedClient["fetch"];
 }
 
 /** Carries out one call. Returns refusals as envelopes; throws only on a fault. */
@@ -100,6 +103,7 @@ export interface ToolSketch<S extends z.ZodType> {
   readonly modelCharactersMax?: number;
   /** Absent for a tool that only looks. */
   readonly reach?: ToolReach;
+  readonly timeoutMs?: number;
   readonly inputSchema: S;
   readonly run: (input: z.output<S>, use: ToolUseContext) => Promise<ToolResultEnvelope>;
 }
@@ -119,7 +123,7 @@ export function defineTool<S extends z.ZodType>(sketch: ToolSketch<S>): BuiltinT
     ...(sketch.reach ?? looking),
     sideEffects: sketch.reach !== undefined,
     resources: [resource],
-    timeoutMs: limits.toolCallDurationMsDefault,
+    timeoutMs: sketch.timeoutMs ?? limits.toolCallDurationMsDefault,
     outputPolicy: { modelCharactersMax: sketch.modelCharactersMax ?? limits.toolOutputCharactersMax },
     ...(capability === undefined ? {} : { capability }),
     parallelSafe,

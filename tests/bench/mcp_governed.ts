@@ -50,7 +50,7 @@ export async function openGovernedSide({ seams, folder }: GovernedOptions): Prom
     seams,
     performers: (services) => {
       made.services = services;
-      return createHostPerformers(services, connections);
+      return createHostPerformers(services, { connections, http: { fetch } });
     },
     awakeMax: 10,
   });

@@ -113,7 +113,8 @@ Deno.test("server whose tool has the name of a built-in is refused, and both pro
     const runtime = await startRuntime({
       store: await openKvStore(store, seams),
       seams,
-      performers: (services: HostServices) => createHostPerformers(services, connections),
+      performers: (services: HostServices) =>
+        createHostPerformers(services, { connections, http: { fetch } }),
     });
     try {
       const agent = await loadAgent("agent", { cwd: stage.folder, digest });

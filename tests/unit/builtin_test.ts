@@ -20,6 +20,7 @@ const reach: {
   search_files: ["low", "idempotent", "auto", "fs.read"],
   write_file: ["medium", "non_idempotent", "prompt", "fs.write"],
   patch: ["medium", "non_idempotent", "prompt", "fs.write"],
+  web_extract: ["medium", "idempotent", "prompt", "network.fetch"],
   read_result: ["low", "idempotent", "auto"],
   todo: ["low", "idempotent", "auto"],
   tools_list: ["low", "idempotent", "auto"],
@@ -30,7 +31,7 @@ Deno.test("builtin tools have the risk, the class, the approval and the capabili
     const { effectClass, sideEffects, riskLevel, approvalPolicy, capability } = definition;
     const told = [riskLevel, effectClass, approvalPolicy, ...(capability === undefined ? [] : [capability])];
     assert.deepEqual(told, reach[name], name);
-    assert.equal(sideEffects, effectClass !== "idempotent", name);
+    assert.equal(sideEffects, approvalPolicy !== "auto", name);
   }
 });
 

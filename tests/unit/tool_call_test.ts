@@ -181,6 +181,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "clock",
     "cwd",
     "deadlineAtMs",
+    "fetch",
     "idempotencyKey",
     "mcp_clients",
     "messages",
@@ -211,6 +212,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "search_files",
     "todo",
     "tools_list",
+    "web_extract",
     "write_file",
   ]);
   assert.deepEqual(progress, [{ type: "tool", message: "half way\\u{1b}[2J" }]);
