@@ -4,7 +4,7 @@ import { version } from "../version.ts";
 import { EraError } from "./era_error.ts";
 import { type Fields, isRecord } from "./json_bounds.ts";
 import { Mouthpiece } from "./mouthpiece.ts";
-import { foreverMs, type McpProtocol, RpcError, type SpeakOptions } from "./protocol.ts";
+import { foreverMs, type McpProtocol, rpcCodes, RpcError, type SpeakOptions } from "./protocol.ts";
 import { anyResult } from "./request.ts";
 import type { JSONRPCMessage } from "./sdk_v1.ts";
 import { Client, ProtocolError, type TransportSendOptions } from "./sdk_v2.ts";
@@ -36,7 +36,12 @@ export async function speak(wire: Wire, { capabilities = {}, signal }: SpeakOpti
     }
   };
   try {
-    const found = await request({ method: "server/discover", params: {} }, { signal });
+    const discover = () => request({ method: "server/discover", params: {} }, { signal });
+    // Whoever names our revision as one of his own takes it the second time.
+    const found = await discover().catch((error) => {
+      if (isOurs(error)) return discover();
+      throw error;
+    });
     return {
       ...readDiscovery(found),
       era: "modern",
@@ -48,6 +53,13 @@ export async function speak(wire: Wire, { capabilities = {}, signal }: SpeakOpti
     await sdk.close();
     throw error;
   }
+}
+
+/** True if a server refuses our revision, and offers it. */
+function isOurs(error: unknown): boolean {
+  if (!(error instanceof RpcError) || error.code !== rpcCodes.versionUnsupported) return false;
+  const supported = isRecord(error.data) ? error.data["supported"] : undefined;
+  return Array.isArray(supported) && supported.includes(modernRevision);
 }
 
 function readDiscovery(found: Fields): Pick<McpProtocol, "server" | "capabilities"> {
