@@ -50,15 +50,13 @@ const { Server, createMcpHandler } = await import(packageName) as Packages;
 const [way, ...words] = Deno.args;
 const legacy = words.includes("strict") ? "reject" : undefined;
 const ledger = words.includes("--ledger") ? words[words.indexOf("--ledger") + 1] : undefined;
-let hasMore = false;
-const heard = { lists: 0 };
-let tellChange = () => {};
+const state: { hasMore: boolean; lists: number; tellChange?: () => void } = { hasMore: false, lists: 0 };
 
 const text = { type: "object", properties: { text: { type: "string", "x-mcp-header": "Text" } } };
 const plain = { type: "object", properties: {} };
 
 function tools(): readonly object[] {
-  heard.lists += 1;
+  state.lists += 1;
   return [
     { name: "echo", description: "Says it again", inputSchema: text },
     { name: "grow", description: "Adds a tool", inputSchema: plain },
@@ -76,7 +74,7 @@ function tools(): readonly object[] {
         },
       },
     },
-    ...(hasMore ? [{ name: "more", description: "Was added", inputSchema: plain }] : []),
+    ...(state.hasMore ? [{ name: "more", description: "Was added", inputSchema: plain }] : []),
   ];
 }
 
@@ -98,10 +96,10 @@ async function call({ params }: Asked, extra: Extra, { era, requestInfo }: Conte
     case "echo":
       return said(String(given["text"]));
     case "lists":
-      return said(`${heard.lists}`);
+      return said(`${state.lists}`);
     case "grow":
-      hasMore = true;
-      tellChange();
+      state.hasMore = true;
+      state.tellChange?.();
       return said("grown");
     case "ask":
       return {
@@ -127,7 +125,7 @@ function makeServer(context: Context): ModernServer {
   });
   server.setRequestHandler("tools/list", () => ({ tools: tools() }));
   server.setRequestHandler("tools/call", (request, extra) => call(request, extra, context));
-  if (way === "stdio") tellChange = () => void server.sendToolListChanged();
+  if (way === "stdio") state.tellChange = () => void server.sendToolListChanged();
   return server;
 }
 
@@ -136,7 +134,7 @@ if (way === "stdio") {
   serveStdio(makeServer, legacy === undefined ? {} : { legacy });
 } else {
   const handler = createMcpHandler(makeServer, legacy === undefined ? {} : { legacy });
-  tellChange = () => handler.notify.toolsChanged();
+  state.tellChange = () => handler.notify.toolsChanged();
   Deno.serve({
     hostname: "127.0.0.1",
     port: 0,
