@@ -5,7 +5,7 @@ import { limits } from "../../schemas/limits.ts";
 import { McpEra } from "../../schemas/mcp_revision.ts";
 import type { EraMemory } from "../mcp/era.ts";
 import type { Clock } from "../seams.ts";
-import { replaceFile } from "./replace_file.ts";
+import { fileMode, folderMode, replaceFile } from "./replace_file.ts";
 
 const EraFile = z.strictObject({
   v: z.literal(1),
@@ -20,7 +20,7 @@ export function eraFile(trustFile: string | undefined): string | undefined {
 
 /**
  * The eras of servers, by the fingerprint of their declarations. A hint that saves a question, no more: a file that
- * cannot be read or written costs that question, two that write at once lose one answer.
+ * cannot be read or written costs that question.
  */
 export class EraStore implements EraMemory {
   readonly #path: string | undefined;
@@ -60,17 +60,25 @@ export class EraStore implements EraMemory {
   }
 
   async #write(change: (servers: EraFile["servers"]) => EraFile["servers"]): Promise<void> {
-    const changed = Object.entries(change((await this.#read()).servers));
-    const newest = changed.sort(([, one], [, other]) => other.atMs - one.atMs).slice(
-      0,
-      limits.mcpErasRememberedMax,
-    );
-    const file: EraFile = { v: 1, servers: Object.fromEntries(newest) };
-    if (this.#path === undefined) return void (this.#inMemory = file);
+    const path = this.#path;
+    if (path === undefined) return void (this.#inMemory = changed(this.#inMemory, change));
     try {
-      await replaceFile(this.#path, new TextEncoder().encode(`${JSON.stringify(file)}\n`));
+      await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true, mode: folderMode });
+      using lock = await Deno.open(`${path}.lock`, { read: true, write: true, create: true, mode: fileMode });
+      await lock.lock(true);
+      const file = changed(await this.#read(), change);
+      await replaceFile(path, new TextEncoder().encode(`${JSON.stringify(file)}\n`));
     } catch {
       // The next start asks again.
     }
   }
+}
+
+/** The file after a change; of too many servers the newest. */
+function changed(
+  { servers }: EraFile,
+  change: (servers: EraFile["servers"]) => EraFile["servers"],
+): EraFile {
+  const newest = Object.entries(change(servers)).sort(([, one], [, other]) => other.atMs - one.atMs);
+  return { v: 1, servers: Object.fromEntries(newest.slice(0, limits.mcpErasRememberedMax)) };
 }
