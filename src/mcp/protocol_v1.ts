@@ -21,7 +21,7 @@ export async function speak(
   });
   if (revision !== undefined && wire.protocolVersion !== revision) {
     const words = `it answers with revision ${oneLine(wire.protocolVersion, 40)}, not with ${revision}`;
-    throw new Error(`${words}, which its manifest asks for`);
+    throw new Error(`${words}, which protocol in its manifest asks for`);
   }
   const server = sdk.getServerVersion();
   return {

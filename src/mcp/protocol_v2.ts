@@ -65,7 +65,8 @@ function isOurs(error: unknown): boolean {
 function readDiscovery(found: Fields): Pick<McpProtocol, "server" | "capabilities"> {
   const { supportedVersions, capabilities, _meta: meta } = found;
   if (!Array.isArray(supportedVersions) || !supportedVersions.includes(modernRevision)) {
-    throw new EraError(`its answer to server/discover does not name revision ${modernRevision}`);
+    const text = `its answer to server/discover does not name revision ${modernRevision}`;
+    throw new EraError(`${text}; leave protocol out of its manifest`);
   }
   const told = isRecord(meta) ? meta[serverInfoKey] : undefined;
   const info = isRecord(told) ? told : isRecord(found["serverInfo"]) ? found["serverInfo"] : {};
