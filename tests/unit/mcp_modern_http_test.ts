@@ -272,6 +272,29 @@ Deno.test("mcp results that want something first come out as they came", async (
   });
 });
 
+Deno.test("mcp call of the modern era hears how far it has come, and what its server logs meanwhile", async () => {
+  const pieces = (message: HttpMessage) => {
+    const { progressToken } = message.params?.["_meta"] as { readonly progressToken: unknown };
+    const progress = { progressToken, progress: 1, total: 3, message: "one third" };
+    return [
+      event({ jsonrpc: "2.0", method: "notifications/progress", params: progress }),
+      event({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: "working" } }),
+      event({ jsonrpc: "2.0", id: message.id, result: { resultType: "complete", ...said("done") } }),
+    ];
+  };
+  const quirks: HttpQuirks = {
+    discover: (message) => discovered(message),
+    call: (message) => events(pieces(message)),
+  };
+  await withServer(quirks, async ({ open }) => {
+    const client = await open();
+    const shown: string[] = [];
+    const result = await call(client, { onProgress: (line) => void shown.push(line) });
+    assert.equal(result.status, "returned");
+    assert.deepEqual(shown, ["one third", "[info] working"]);
+  });
+});
+
 Deno.test("mcp arguments are repeated in the headers that their tool names, and in no others", async () => {
   const inputSchema = {
     type: "object",
