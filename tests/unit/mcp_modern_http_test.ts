@@ -14,6 +14,7 @@ import {
   said,
   status,
 } from "../support/http_server.ts";
+import { within } from "../support/child_stage.ts";
 import { call, never, until, withServer } from "../support/modern_scene.ts";
 
 async function whyNotOpened(opening: Promise<McpClient>): Promise<string> {
@@ -116,7 +117,7 @@ Deno.test("mcp server that never answers the first question is taken for legacy 
     const client = await opening;
     assert.equal(client.greeting.era, "legacy");
     // The question is not left open.
-    await gone.promise;
+    await within("hanging up", () => gone.promise);
   });
 });
 
@@ -181,7 +182,7 @@ Deno.test("mcp call that is given up ends its stream, and nothing else is sent",
       abort.abort();
       // No time passes: whoever hangs up waits for no late answer.
       assert.equal(codeOf(await calling), "lost tool_canceled");
-      await gone.promise;
+      await within("hanging up", () => gone.promise);
       assert.deepEqual(server.heardOf("notifications/cancelled"), []);
     },
   );
@@ -203,7 +204,7 @@ Deno.test("mcp call that is refused for its revision did not happen, and the con
     assert.ok(
       result.status === "not_sent" && result.failure.retryable && /2027-01-01/.test(result.failure.message),
     );
-    assert.equal((await client.closed).failure.code, "mcp_version_unsupported");
+    assert.equal((await within("the end", () => client.closed)).failure.code, "mcp_version_unsupported");
   });
 });
 
@@ -219,7 +220,7 @@ Deno.test("mcp server that lies about its revision to the first question is foun
       () => client.list(never),
       (error) => error instanceof McpFault && error.failure.code === "mcp_version_unsupported",
     );
-    assert.equal((await client.closed).failure.code, "mcp_version_unsupported");
+    assert.equal((await within("the end", () => client.closed)).failure.code, "mcp_version_unsupported");
   });
 });
 
