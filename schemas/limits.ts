@@ -146,9 +146,8 @@ export const limits = {
   /** How long calls in flight are waited for before their server is ended; and when the runtime stops. Milliseconds. */
   mcpDrainMs: 10_000,
   mcpFarewellDrainMs: 1_000,
-  /** How long a server may take to show that it is of the modern era, before it is taken for legacy. */
-  mcpProbeProcessMs: 2_000,
-  mcpProbeHttpMs: 5_000,
+  /** How long a server by HTTP may take to show that it is of the modern era, before the other one is tried. */
+  mcpProbeMs: 5_000,
   /** How long it is remembered what a server was found to be. */
   mcpEraAgeMs: 86_400_000,
   mcpErasRememberedMax: 1_000,

@@ -47,7 +47,7 @@ const shared = {
   connect_timeout_seconds: seconds(600).optional(),
   timeout_seconds: seconds(limits.toolCallDurationMsMax / 1_000).default(60),
   supports_parallel_tool_calls: z.boolean().default(false),
-  /** The revision of the protocol. Default `auto`: what the server speaks is found out, and remembered for a day. */
+  /** The revision of the protocol. Default `auto`: what the server speaks is found out. */
   protocol: z.enum(["auto", ...McpRevision.options]).optional(),
 };
 

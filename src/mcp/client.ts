@@ -3,7 +3,6 @@ import { z } from "zod";
 import type { McpEnd, McpGreeting } from "../../schemas/effect.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { JsonObject } from "../../schemas/json.ts";
-import { limits } from "../../schemas/limits.ts";
 import type { McpEra } from "../../schemas/mcp_revision.ts";
 import { type Ended, runUntil } from "../effects/deadline.ts";
 import type { Child } from "../processes/child.ts";
@@ -11,7 +10,7 @@ import type { Clock } from "../seams.ts";
 import { NotSentError, RequestError } from "./asked.ts";
 import type { McpCall, McpCallResult } from "./call.ts";
 import { ChildTransport } from "./child_transport.ts";
-import { leadsOn } from "./era.ts";
+import { type EraTry, leadsOn } from "./era.ts";
 import { OpenClient, withLastWords } from "./open_client.ts";
 import { oneLine, plainText } from "./plain_text.ts";
 import { type McpProtocol, RpcError, type Speak } from "./protocol.ts";
@@ -41,8 +40,8 @@ export interface HandshakeOptions {
   readonly signal: AbortSignal;
   /** Told in one line for people what is odd about the server, but does no harm. */
   readonly onNotice?: (text: string) => void;
-  /** The eras that are tried, in their order, as long as the server does not show to be of the one tried; legacy without. */
-  readonly eras?: readonly McpEra[];
+  /** What is tried, in its order, as long as the server shows to be of another era; the legacy one without. */
+  readonly eras?: readonly EraTry[];
   /** The revision that is offered in the legacy era; the newest without. */
   readonly revision?: string | undefined;
   /** What we say that we can do: nothing without, so that no server waits for anything of ours. */
@@ -107,16 +106,16 @@ export async function openMcpClient(options: McpClientOptions): Promise<McpClien
  */
 export async function openOver(carrier: Carrier, options: HandshakeOptions): Promise<McpClient> {
   const { wire, far } = carrier;
-  const { clock, connectMs, eras = ["legacy"] } = options;
+  const { clock, connectMs, eras = [{ era: "legacy" }] } = options;
   const deadlineAtMs = options.deadlineAtMs ?? clock.now() + connectMs;
-  let told: Ended<McpProtocol> | undefined;
+  const attempts = new Map<McpEra, Ended<McpProtocol>>();
   await wire.start();
-  for (const [index, era] of eras.entries()) {
-    const isProbe = era === "modern" && index < eras.length - 1;
-    const probeMs = carrier.session === undefined ? limits.mcpProbeProcessMs : limits.mcpProbeHttpMs;
+  for (const { era, withinMs = Infinity } of eras) {
+    // Whoever has answered in the words of an era is not asked in them again.
+    if ((attempts.get(era)?.type ?? "late") !== "late") break;
     const ended = await speakOnce(carrier, era, {
       ...options,
-      deadlineAtMs: isProbe ? Math.min(deadlineAtMs, clock.now() + probeMs) : deadlineAtMs,
+      deadlineAtMs: Math.min(deadlineAtMs, clock.now() + withinMs),
     });
     if (ended.type === "done" && wire.loss === undefined) {
       const isRemote = carrier.session !== undefined;
@@ -124,14 +123,15 @@ export async function openOver(carrier: Carrier, options: HandshakeOptions): Pro
     }
     const isOther = leadsOn(era, ended);
     // Why a server is not of the modern era says nothing, if there is another reason.
-    if (told === undefined || era === "legacy" || !isOther) told = ended;
+    if (!isOther) attempts.delete("legacy");
+    attempts.set(era, ended);
     if (!isOther || wire.loss !== undefined) break;
   }
   const { loss } = wire;
   await wire.close();
   await far.end();
   const reason = whyNotOpened({
-    ended: told ?? { type: "canceled" },
+    ended: attempts.get("legacy") ?? attempts.get("modern") ?? { type: "canceled" },
     loss,
     connectMs,
     noise: carrier.noise(),

@@ -173,7 +173,7 @@ export class Connections {
     handshake: HandshakeOptions,
   ): Promise<McpClient | Failure> {
     // Loading the SDK takes as long as the server's own start: only who has a server pays for it, and not twice.
-    const isModern = handshake.eras?.[0] === "modern";
+    const isModern = handshake.eras?.[0]?.era === "modern";
     const loading = Promise.all([
       import("./client.ts"),
       isModern ? import("./protocol_v2.ts") : import("./protocol_v1.ts"),

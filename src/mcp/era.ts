@@ -1,4 +1,5 @@
 /** Which eras are tried with a server, and when a server shows that it is of another one. */
+import { limits } from "../../schemas/limits.ts";
 import { eraOf, type McpEra } from "../../schemas/mcp_revision.ts";
 import type { McpManifest } from "../../schemas/manifest.ts";
 import type { Ended } from "../effects/deadline.ts";
@@ -13,14 +14,23 @@ export interface EraMemory {
   forget(fingerprint: string): Promise<void>;
 }
 
+/** One attempt to speak with a server. */
+export interface EraTry {
+  readonly era: McpEra;
+  /** How long it may take, if something else is tried then; as long as there is time without. Milliseconds. */
+  readonly withinMs?: number;
+}
+
 /**
- * The eras to try, in their order. What was found last comes first. Without that a process is taken for legacy, since
- * most are and some end at a question before the handshake; by HTTP one question tells.
+ * What is tried, in its order, as long as the server shows that it is of another era. By HTTP one question tells, unless
+ * it is known already; who is slow to answer is asked once more if nothing else helps. A process is always greeted first:
+ * most are legacy, some end at a question before the handshake, and one that refuses it is asked on the same process.
  */
-export function erasOf({ protocol = "auto", transport }: McpManifest, known: McpEra | undefined): McpEra[] {
-  if (protocol !== "auto") return [eraOf(protocol)];
-  const first = known ?? (transport === "stdio" ? "legacy" : "modern");
-  return first === "legacy" ? ["legacy", "modern"] : ["modern", "legacy"];
+export function erasOf({ protocol = "auto", transport }: McpManifest, known: McpEra | undefined): EraTry[] {
+  if (protocol !== "auto") return [{ era: eraOf(protocol) }];
+  if (transport === "stdio" || known === "legacy") return [{ era: "legacy" }, { era: "modern" }];
+  if (known === "modern") return [{ era: "modern" }, { era: "legacy" }];
+  return [{ era: "modern", withinMs: limits.mcpProbeMs }, { era: "legacy" }, { era: "modern" }];
 }
 
 /** The revision that a manifest asks for, of the legacy era. */

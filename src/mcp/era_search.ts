@@ -11,8 +11,9 @@ export class EraSearch {
   #known: McpEra | undefined;
 
   constructor(memory: EraMemory | undefined, declaration: McpDeclaration) {
-    // What a manifest says is not found out.
-    this.#memory = (declaration.manifest.protocol ?? "auto") === "auto" ? memory : undefined;
+    const { protocol = "auto", transport } = declaration.manifest;
+    // What a manifest says is not found out, and a process shows each time what it is.
+    this.#memory = protocol === "auto" && transport !== "stdio" ? memory : undefined;
     this.#declaration = declaration;
   }
 

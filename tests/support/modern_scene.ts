@@ -1,14 +1,18 @@
 /** A server by HTTP that a test speaks to in whatever era it shows: a guarded client, and time that stands still. */
 import assert from "node:assert/strict";
 import { limits } from "../../schemas/limits.ts";
-import type { McpEra } from "../../schemas/mcp_revision.ts";
 import type { McpCall, McpCallResult, McpClient } from "../../src/mcp/client.ts";
+import type { EraTry } from "../../src/mcp/era.ts";
 import { openHttpClient } from "../../src/mcp/http_client.ts";
 import { type Guarded, withGuarded } from "./guarded.ts";
 import { type HttpQuirks, HttpServer } from "./http_server.ts";
 import type { World } from "./world.ts";
 
-const unknown: readonly McpEra[] = ["modern", "legacy"];
+const unknown: readonly EraTry[] = [
+  { era: "modern", withinMs: limits.mcpProbeMs },
+  { era: "legacy" },
+  { era: "modern" },
+];
 /** Nobody gives it up. */
 export const never = new AbortController().signal;
 
@@ -16,14 +20,14 @@ export const never = new AbortController().signal;
 export interface Scene {
   readonly server: HttpServer;
   readonly world: World;
-  open(eras?: readonly McpEra[]): Promise<McpClient>;
+  open(eras?: readonly EraTry[]): Promise<McpClient>;
 }
 
 /** Plays with a server; what was opened is closed whatever happens. */
 export async function withServer(quirks: HttpQuirks, play: (scene: Scene) => Promise<void>): Promise<void> {
   const server = new HttpServer(quirks);
   const opened: McpClient[] = [];
-  const openOver = async ({ client, world }: Guarded, eras: readonly McpEra[]) => {
+  const openOver = async ({ client, world }: Guarded, eras: readonly EraTry[]) => {
     const { clock } = world.seams;
     const options = {
       url: server.url,

@@ -5,7 +5,7 @@
  *
  *   modern       refuses `initialize` with the error of its third argument; answers in the modern era
  *   legacy       shakes hands, and refuses what it does not know
- *   mute         shakes hands, and says nothing to what it does not know
+ *   mute         refuses `initialize` with the error of its third argument, and says nothing else
  *   dies         shakes hands, and exits with code 5 at any other first message
  *   refuses      refuses both beginnings, `initialize` with the error of its third argument
  */
@@ -30,7 +30,7 @@ function refuse({ id }: Message, code: number): void {
 }
 
 function begin(message: Message): void {
-  if (mode === "modern" || mode === "refuses") return refuse(message, Number(code));
+  if (["modern", "refuses", "mute"].includes(mode)) return refuse(message, Number(code));
   isLegacy = true;
   const serverInfo = { name: mode, version: "1" };
   say({ id: message.id, result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo } });

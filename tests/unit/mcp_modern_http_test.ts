@@ -111,12 +111,34 @@ Deno.test("mcp server that never answers the first question is taken for legacy 
   await withServer({ discover: silent }, async ({ server, world, open }) => {
     const opening = open();
     await until("it was asked", { world }, () => server.heard.length === 1);
-    await world.advance(limits.mcpProbeHttpMs - 1);
+    await world.advance(limits.mcpProbeMs - 1);
     assert.deepEqual(methodsOf(server), ["server/discover"]);
     await world.advance(1);
     const client = await opening;
     assert.equal(client.greeting.era, "legacy");
     // The question is not left open.
+    await within("hanging up", () => gone.promise);
+  });
+});
+
+Deno.test("mcp server of the modern era that is slow to answer is asked once more, after it refused the other", async () => {
+  const asked: HttpMessage[] = [];
+  const gone = Promise.withResolvers<void>();
+  const discover = (message: HttpMessage) => {
+    asked.push(message);
+    if (asked.length > 1) return discovered(message);
+    return new Response(new ReadableStream({ cancel: () => gone.resolve() }), {
+      headers: { "content-type": "text/event-stream" },
+    });
+  };
+  const initialize = (message: HttpMessage) => refused(message, -32_022, "Unsupported", { status: 400 });
+  await withServer({ discover, initialize }, async ({ server, world, open }) => {
+    const opening = open();
+    await until("it was asked", { world }, () => asked.length === 1);
+    await world.advance(limits.mcpProbeMs);
+    const client = await within("opening", () => opening);
+    assert.equal(client.greeting.era, "modern");
+    assert.deepEqual(methodsOf(server), ["server/discover", "initialize", "server/discover"]);
     await within("hanging up", () => gone.promise);
   });
 });
@@ -134,7 +156,7 @@ Deno.test("mcp server that was legacy and is no more is found anew in the same s
   const initialize = (message: HttpMessage) =>
     refused(message, -32_022, "Unsupported", { status: 400, data: { supported: ["2026-07-28"] } });
   await withServer({ initialize, discover: (message) => discovered(message) }, async ({ server, open }) => {
-    const client = await open(["legacy", "modern"]);
+    const client = await open([{ era: "legacy" }, { era: "modern" }]);
     assert.equal(client.greeting.era, "modern");
     assert.deepEqual(methodsOf(server), ["initialize", "server/discover"]);
   });

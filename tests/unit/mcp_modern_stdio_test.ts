@@ -44,8 +44,16 @@ async function withServer(
     clock,
   });
   const opened: McpClient[] = [];
+  const tries = eras.map((era) => ({ era }));
   const open = async (options: Partial<McpClientOptions> = {}) => {
-    const client = await openMcpClient({ child, clock, connectMs: 30_000, signal: never, eras, ...options });
+    const client = await openMcpClient({
+      child,
+      clock,
+      connectMs: 30_000,
+      signal: never,
+      eras: tries,
+      ...options,
+    });
     opened.push(client);
     return client;
   };
@@ -112,18 +120,16 @@ Deno.test("mcp process of the legacy era is asked nothing before its handshake",
   });
 });
 
-Deno.test("mcp process that was modern and is mute now is taken for legacy after two seconds, on the same process", async () => {
+Deno.test("mcp process that refuses a handshake and says nothing else has as long as any handshake", async () => {
   const world = createWorld();
-  await withServer(["mute"], ["modern", "legacy"], async ({ open, said }) => {
-    const opening = open();
-    await until("it was asked", () => said().length === 1);
-    await world.advance(limits.mcpProbeProcessMs - 1);
-    assert.equal(said().length, 1);
-    await world.advance(1);
-    const client = await within("opening", () => opening);
-    assert.equal(client.greeting.era, "legacy");
-    assert.equal((await call(client, "echo")).status, "returned");
-    assert.ok(said().some(({ method }) => method === "initialize"));
+  await withServer(["mute", "-32601"], ["legacy", "modern"], async ({ open, said }) => {
+    const opening = open().then(
+      () => "opened",
+      (error) => error instanceof McpFault ? error.failure.message : "",
+    );
+    await until("it was asked", () => said().length === 2);
+    await world.advance(30_000);
+    assert.match(await within("giving up", () => opening), /refused the handshake with error -32601: no/);
   }, world.seams.clock);
 });
 
