@@ -113,10 +113,10 @@ export async function openOver(carrier: Carrier, options: HandshakeOptions): Pro
   for (const { era, withinMs = Infinity } of eras) {
     // Whoever has answered in the words of an era is not asked in them again.
     if ((attempts.get(era)?.type ?? "late") !== "late") break;
-    const ended = await speakOnce(carrier, era, {
-      ...options,
-      deadlineAtMs: Math.min(deadlineAtMs, clock.now() + withinMs),
-    });
+    const { speak } = await speakers[era]();
+    // What has to be loaded first is not the server's fault.
+    const endsAtMs = Math.min(deadlineAtMs, clock.now() + withinMs);
+    const ended = await speakOnce(carrier, speak, { ...options, deadlineAtMs: endsAtMs });
     if (ended.type === "done" && wire.loss === undefined) {
       const isRemote = carrier.session !== undefined;
       return new OpenClient({ protocol: ended.value, transport: wire, clock, isRemote }, carrier);
@@ -143,10 +143,9 @@ export async function openOver(carrier: Carrier, options: HandshakeOptions): Pro
 /** Begins to speak in the words of one era. */
 async function speakOnce(
   { wire, session }: Carrier,
-  era: McpEra,
+  speak: Speak,
   { clock, deadlineAtMs = Infinity, signal, capabilities = {}, revision }: HandshakeOptions,
 ): Promise<Ended<McpProtocol>> {
-  const { speak } = await speakers[era]();
   const offer = revision === undefined ? {} : { revision };
   const ended = await runUntil(
     { clock, deadlineAtMs, signal },

@@ -49,7 +49,7 @@ const refusingHandshakes: ReadonlySet<number> = new Set([
 
 /**
  * True if the way in which an attempt of one era failed leaves the other one open: a handshake that was refused as
- * something unknown; of the modern era, whatever is not positively its answer. Who must say first who he is, or was not
+ * something unknown, or answered with the other's revision; of the modern era, whatever is not positively its answer. Who must say first who he is, or was not
  * reached, has shown nothing.
  */
 export function leadsOn(era: McpEra, ended: Ended<unknown>): boolean {

@@ -1,5 +1,7 @@
 /** The protocol up to 2025-11-25, by its SDK: a handshake, and requests behind it. */
+import { modernRevision } from "../../schemas/mcp_revision.ts";
 import { version } from "../version.ts";
+import { EraError } from "./era_error.ts";
 import { oneLine } from "./plain_text.ts";
 import { anyResult } from "./request.ts";
 import { Mouthpiece } from "./mouthpiece.ts";
@@ -17,7 +19,8 @@ export async function speak(
   const mouth = new Offer(wire, revision);
   // The signal stays with us: a handshake is not canceled by a message but by the end of the other side.
   await sdk.connect(mouth, { timeout: foreverMs }).catch((error) => {
-    throw plain(error);
+    if (mouth.answered !== modernRevision) throw plain(error);
+    throw new EraError(`it answers to the handshake with revision ${modernRevision}, which has none`);
   });
   if (revision !== undefined && wire.protocolVersion !== revision) {
     const words = `it answers with revision ${oneLine(wire.protocolVersion, 40)}, not with ${revision}`;
@@ -45,8 +48,10 @@ export async function speak(
   };
 }
 
-/** Offers a revision of ours; the SDK itself always offers the newest that it knows. */
+/** Offers a revision of ours, since the SDK itself always offers the newest that it knows, and sees what is answered. */
 class Offer extends Mouthpiece {
+  /** The revision in the server's first answer. */
+  answered: unknown = undefined;
   readonly #revision: string | undefined;
 
   constructor(wire: Wire, revision: string | undefined) {
@@ -58,6 +63,11 @@ class Offer extends Mouthpiece {
     const isOffer = "method" in message && message.method === "initialize";
     if (!isOffer || this.#revision === undefined) return super.send(message);
     return super.send({ ...message, params: { ...message.params, protocolVersion: this.#revision } });
+  }
+
+  protected override hear(message: JSONRPCMessage): void {
+    if ("result" in message) this.answered ??= message.result["protocolVersion"] ?? null;
+    super.hear(message);
   }
 }
 

@@ -162,6 +162,21 @@ Deno.test("mcp server that was legacy and is no more is found anew in the same s
   });
 });
 
+Deno.test("mcp server that answers a handshake with a revision that has none is of the modern era", async () => {
+  const quirks: HttpQuirks = {
+    initialize: (message) => {
+      const serverInfo = { name: "odd", version: "1" };
+      return json(message, { protocolVersion: "2026-07-28", capabilities: {}, serverInfo });
+    },
+    discover: (message) => discovered(message),
+  };
+  await withServer(quirks, async ({ server, open }) => {
+    const client = await open([{ era: "legacy" }, { era: "modern" }]);
+    assert.equal(client.greeting.era, "modern");
+    assert.deepEqual(methodsOf(server), ["initialize", "server/discover"]);
+  });
+});
+
 Deno.test("mcp call whose stream breaks is lost, and is neither resumed nor taken from what came (F24)", async () => {
   const answer = ({ id }: HttpMessage) =>
     JSON.stringify({ jsonrpc: "2.0", id, result: { resultType: "complete", ...said("half") } });
