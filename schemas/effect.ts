@@ -7,6 +7,7 @@ import { RequestOrigin } from "./invocation.ts";
 import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
 import { McpDeclaration } from "./manifest.ts";
+import { McpEra } from "./mcp_revision.ts";
 import { HistoryItem, ToolChoice } from "./model.ts";
 import { QuestionSubject, WholeText } from "./question.ts";
 import { EffectClass, Mechanism } from "./tool.ts";
@@ -154,6 +155,8 @@ export type McpSession = z.infer<typeof McpSession>;
 /** What `mcp.connect` yields: who answered, and what was agreed on. Identity never comes from here. */
 export const McpGreeting = z.strictObject({
   protocolVersion: z.string().max(40),
+  /** Greetings of earlier releases do not tell: they are legacy. */
+  era: McpEra.exactOptional(),
   server: z.strictObject({ name: z.string().max(200), version: z.string().max(200) }),
   /** Time from the start of the process to the end of the handshake. */
   tookMs: z.number().min(0),

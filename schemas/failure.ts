@@ -94,6 +94,7 @@ export const FailureCode = z.enum([
   "mcp_auth_failed",
   "mcp_auth_required",
   "mcp_auth_unavailable",
+  "mcp_capability_missing",
   "mcp_connect_denied",
   "mcp_connect_failed",
   "mcp_connect_timed_out",
@@ -102,6 +103,7 @@ export const FailureCode = z.enum([
   "mcp_deno_missing",
   "mcp_credentials_unusable",
   "mcp_disabled",
+  "mcp_header_mismatch",
   "mcp_list_invalid",
   "mcp_message_too_large",
   "mcp_npm_not_cached",
@@ -115,6 +117,7 @@ export const FailureCode = z.enum([
   "mcp_unavailable",
   "mcp_variable_missing",
   "mcp_variable_refused",
+  "mcp_version_unsupported",
   "mcp_working_folder_refused",
   // URLs and HTTP.
   "url_invalid",

@@ -154,9 +154,18 @@ export const limits = {
   /** How long calls in flight are waited for before their server is ended; and when the runtime stops. Milliseconds. */
   mcpDrainMs: 10_000,
   mcpFarewellDrainMs: 1_000,
+  /** How long a server by HTTP may take to show that it is of the modern era, before the other one is tried. */
+  mcpProbeMs: 5_000,
+  /** How long it is remembered what a server was found to be. */
+  mcpEraAgeMs: 86_400_000,
+  mcpErasRememberedMax: 1_000,
   mcpListMs: 30_000,
   /** How long a server's tools are taken for what they were when they were listed. Milliseconds. */
   mcpListAgeMs: 900_000,
+  /** How long a list counts at most, whatever its server says. */
+  mcpListTtlMsMax: 86_400_000,
+  /** How often at most a list is looked at again whose changes nobody tells of. */
+  mcpListPollMs: 300_000,
   mcpListPageMs: 10_000,
   mcpListPagesMax: 64,
   mcpListBytesMax: 4 * 1_048_576,

@@ -4,6 +4,7 @@ import { Failure } from "./failure.ts";
 import { Digest, ServerId } from "./ids.ts";
 import { limits } from "./limits.ts";
 import { McpAuth } from "./mcp_auth.ts";
+import { McpRevision } from "./mcp_revision.ts";
 import { NpmPaths, NpmRun, steering } from "./npm_run.ts";
 import { Capability } from "./principal.ts";
 import { TrustLevel } from "./provenance.ts";
@@ -46,6 +47,8 @@ const shared = {
   connect_timeout_seconds: seconds(600).optional(),
   timeout_seconds: seconds(limits.toolCallDurationMsMax / 1_000).default(60),
   supports_parallel_tool_calls: z.boolean().default(false),
+  /** The revision of the protocol. Default `auto`: what the server speaks is found out. */
+  protocol: z.enum(["auto", ...McpRevision.options]).optional(),
 };
 
 /** A server that is started as a process and spoken to over its standard input and output: `command`, or `run`. */

@@ -1,5 +1,6 @@
 /** `troupe inspect`. */
 import { checkRecords, type RecordProblem } from "../../actors/record_check.ts";
+import { eraOf, McpRevision } from "../../schemas/mcp_revision.ts";
 import type { McpSessionRecord, ToolRecords } from "../../schemas/record.ts";
 import { peekText } from "../peek.ts";
 import { readMcpSessions } from "../records/mcp_sessions.ts";
@@ -69,16 +70,22 @@ function printSessions({ terminal }: Cli, sessions: readonly McpSessionRecord[])
   out.line(out.style.bold("MCP sessions"));
   printTable(
     terminal,
-    ["CONNECTION", "URL", "SESSION", "STATE", "OPENED", "LAST EVENT"],
-    sessions.map(({ connection, server_url, session_id, session_state, sessions, last_sse_event }) => [
-      connection,
-      server_url,
-      session_id ?? "-",
-      session_state,
-      String(sessions),
-      last_sse_event ?? "-",
+    ["CONNECTION", "URL", "SESSION", "STATE", "OPENED", "LAST EVENT", "REVISION", "ERA"],
+    sessions.map((session) => [
+      session.connection,
+      session.server_url,
+      session.session_id ?? "-",
+      session.session_state,
+      String(session.sessions),
+      session.last_sse_event ?? "-",
+      ...revisionOf(session),
     ]),
   );
+}
+
+function revisionOf({ initialize_result: { protocolVersion } }: McpSessionRecord): readonly [string, string] {
+  const { data } = McpRevision.safeParse(protocolVersion);
+  return data === undefined ? ["-", "-"] : [data, eraOf(data)];
 }
 
 function print(
@@ -138,7 +145,7 @@ function printLaunches(terminal: Cli["terminal"], bindings: ToolRecords["binding
     const shown = ["transport_kind", "session_state", "session_id"].map((field) =>
       peekText(payload, "session", field)
     );
-    const told = [["server", "name"], ["protocolVersion"]].map((path) =>
+    const told = [["server", "name"], ["protocolVersion"], ["era"]].map((path) =>
       peekText(payload, "session", "initialize_result", ...path)
     );
     rows.set(server, [server, ...shown, ...told].map((text) => text === "" ? "-" : text));
@@ -146,7 +153,7 @@ function printLaunches(terminal: Cli["terminal"], bindings: ToolRecords["binding
   if (rows.size === 0) return;
   terminal.out.line("");
   terminal.out.line(terminal.out.style.bold("Sessions"));
-  printTable(terminal, ["SERVER", "TRANSPORT", "STATE", "SESSION", "CALLS ITSELF", "REVISION"], [
+  printTable(terminal, ["SERVER", "TRANSPORT", "STATE", "SESSION", "CALLS ITSELF", "REVISION", "ERA"], [
     ...rows.values(),
   ]);
 }

@@ -85,7 +85,8 @@ async function list(
   const raw = await connections.list({ root, launch }, signal);
   if (signal.aborted) return canceled();
   if ("code" in raw) return { status: "failed", failure: cleanFailure(redactor, raw) };
-  const options = { declaration, connection: root, capabilities };
+  const repeatsArguments = connections.repeatsArguments({ root, launch });
+  const options = { declaration, connection: root, capabilities, repeatsArguments };
   const { source: read, rejected, rejectedCount, unchecked } = readTools(raw, options);
   const drifted = await reviewed({ raw, source: read, declaration, pins, digest: seams.digest });
   if ("code" in drifted) return { status: "failed", failure: cleanFailure(redactor, drifted) };

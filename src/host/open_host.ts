@@ -20,6 +20,7 @@ import { KnownSecrets } from "../redact/known_secrets.ts";
 import { createLocalHost } from "./local_host.ts";
 import { type HostSecret, readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
+import { eraFile, EraStore } from "./eras.ts";
 import { readFingerprintKey } from "./fingerprint_key.ts";
 import type { Env } from "./home.ts";
 import { pinFolder, PinStore } from "./pins.ts";
@@ -66,6 +67,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       self,
       fetch: http.fetch,
       authorize: createLogins({ ...way, trustFile: trustFile(env), known, readSecret }),
+      eras: new EraStore(eraFile(trustFile(env)), clock),
     });
     const made: { services: HostServices | undefined } = { services: undefined };
     const store = await openKvStore(location, { log });
@@ -92,18 +94,8 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       trustFile: trustFile(env),
     });
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
-    return await openWithDoor({
-      lock,
-      runtime,
-      answerers,
-      config,
-      seams,
-      declarer,
-      registry,
-      homes,
-      http,
-      farewell,
-    });
+    const owned = { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell };
+    return await openWithDoor(owned);
   } catch (error) {
     registry.killAll();
     await lock.release();

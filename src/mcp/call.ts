@@ -4,11 +4,12 @@ import type { JsonObject } from "../../schemas/json.ts";
 import { givenUp } from "../effects/deadline.ts";
 import { oneLine } from "./plain_text.ts";
 import { AnswerLostError, NotSentError } from "./asked.ts";
-import { anyResult, cancelReason, type Connection, foreverMs, refusal } from "./request.ts";
-import { ErrorCode, type JSONRPCMessage, McpError, type Progress } from "./sdk_v1.ts";
+import { type ProgressNotice, rpcCodes, RpcError } from "./protocol.ts";
+import { cancelReason, type Connection, refusal } from "./request.ts";
+import type { JSONRPCMessage } from "./sdk_v1.ts";
 
 /** How long an answer is still waited for after we gave a call up, in milliseconds. Some servers never send one. */
-const graceMs = 2_000;
+const answerGraceMs = 2_000;
 /** Reports of progress that are passed on for one call; later ones only keep it alive. */
 const progressReportsMax = 10_000;
 const progressCharactersMax = 500;
@@ -95,16 +96,15 @@ class RunningCall {
 
   #ask(): Promise<Answer> {
     const { tool, arguments: args, key, request } = this.#call;
-    const { sdk, transport } = this.#connection;
+    const { protocol, transport } = this.#connection;
     const { method, params } = request ?? { method: "tools/call", params: { name: tool, arguments: args } };
     const asked = { method, params: { ...params, _meta: { "troupe/idempotency-key": key } } };
     this.#restartSilence();
-    const answer = sdk.request(asked, anyResult, {
+    const answer = protocol.request(asked, {
       signal: this.#giveUp.signal,
-      timeout: foreverMs,
-      onprogress: (progress) => this.#noteProgress(progress),
+      onProgress: (progress) => this.#noteProgress(progress),
     });
-    // The SDK hands a request over before it returns.
+    // It is handed over before it returns.
     this.#request = transport.asked.last;
     const { onStray } = this.#call;
     if (onStray !== undefined) {
@@ -130,7 +130,7 @@ class RunningCall {
     this.#silentAtMs = this.#connection.clock.now() + this.#call.idleMs;
   }
 
-  #noteProgress({ progress, total, message }: Progress): void {
+  #noteProgress({ progress, total, message }: ProgressNotice): void {
     this.#restartSilence();
     if (++this.#reports > progressReportsMax) return;
     const amount = total === undefined ? `${progress}` : `${progress} of ${total}`;
@@ -144,11 +144,12 @@ class RunningCall {
     const loss = told ?? failure("mcp_protocol_error", "The call could not be sent to the MCP server");
     switch (transport.asked.stateOf(this.#request)) {
       case "over":
+        if (isOfOtherRevision(answer.error)) return this.#concludeUnspoken(answer.error);
         return {
           status: "refused",
           failure: refusal("the call", answer.error),
           isUnknown: this.#call.request === undefined && isUnknownCall(answer.error),
-          ...(answer.error instanceof McpError ? { code: answer.error.code } : {}),
+          ...(answer.error instanceof RpcError ? { code: answer.error.code } : {}),
         };
       case "written":
         return { status: "lost", failure: { ...loss, message: `${loss.message}; ${doubt}`.slice(0, 2_000) } };
@@ -158,6 +159,15 @@ class RunningCall {
           failure: answer.error instanceof NotSentError ? answer.error.failure : loss,
         };
     }
+  }
+
+  /** The server does not speak this revision any more: certainly it did nothing, and the next connection finds out anew. */
+  #concludeUnspoken(error: unknown): McpCallResult {
+    const { transport, isRemote } = this.#connection;
+    const why = refusal("the call", error);
+    // A process that is ended here would have the call made once more within the same attempt.
+    if (isRemote) transport.end(why);
+    return { status: "not_sent", failure: why };
   }
 
   /** Tells the server, and gives it a moment: an answer that was on its way settles what would else be in doubt. */
@@ -172,6 +182,8 @@ class RunningCall {
     }
     const late = new Promise<JSONRPCMessage>((resolve) => transport.asked.redirect(this.#request, resolve));
     this.#giveUp.abort(cancelReason);
+    // Whoever hangs up hears no answer any more.
+    const graceMs = this.#connection.protocol.hangsUp ? 0 : answerGraceMs;
     const grace = clock.sleepUntil(clock.now() + graceMs, this.#over.signal);
     const message = await Promise.race([late, grace, transport.lost]);
     // An error says no more than that it was stopped: how far it had come, nobody knows.
@@ -182,10 +194,19 @@ class RunningCall {
   }
 }
 
-/** The protocol has these two codes for a tool that is not there and for arguments that are not those it takes. */
+/** The protocol has these codes for a tool that is not there, and for arguments and headers that are not those it takes. */
+const unknownCodes: ReadonlySet<number> = new Set([
+  rpcCodes.invalidParams,
+  rpcCodes.methodNotFound,
+  rpcCodes.headerMismatch,
+]);
+
 function isUnknownCall(error: unknown): boolean {
-  return error instanceof McpError &&
-    (error.code === ErrorCode.InvalidParams || error.code === ErrorCode.MethodNotFound);
+  return error instanceof RpcError && unknownCodes.has(error.code);
+}
+
+function isOfOtherRevision(error: unknown): boolean {
+  return error instanceof RpcError && error.code === rpcCodes.versionUnsupported;
 }
 
 function stopped(stop: Stop, message: string): Failure {

@@ -1,31 +1,33 @@
 /** A connection to an MCP server: handshake, tools, calls, end; by a child process, or by whatever else carries it. */
 import { z } from "zod";
-import { McpCapability, type McpEnd, type McpGreeting } from "../../schemas/effect.ts";
+import type { McpEnd, McpGreeting } from "../../schemas/effect.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
-import { version } from "../version.ts";
+import type { JsonObject } from "../../schemas/json.ts";
+import type { McpEra } from "../../schemas/mcp_revision.ts";
 import { type Ended, runUntil } from "../effects/deadline.ts";
 import type { Child } from "../processes/child.ts";
 import type { Clock } from "../seams.ts";
-import { head } from "../tools/visible.ts";
-import { type McpCall, type McpCallResult, performCall } from "./call.ts";
 import { NotSentError, RequestError } from "./asked.ts";
+import type { McpCall, McpCallResult } from "./call.ts";
 import { ChildTransport } from "./child_transport.ts";
-import { lastWords, oneLine, plainText } from "./plain_text.ts";
-import { type Connection, foreverMs, McpFault, refusal } from "./request.ts";
-import { Client, McpError } from "./sdk_v1.ts";
-import { ServerNotices } from "./server_notices.ts";
-import { listTools } from "./tool_pages.ts";
+import { type EraTry, leadsOn } from "./era.ts";
+import { OpenClient, withLastWords } from "./open_client.ts";
+import { oneLine, plainText } from "./plain_text.ts";
+import { type McpProtocol, RpcError, type Speak } from "./protocol.ts";
+import { McpFault, refusal } from "./request.ts";
 import type { FarSide, Wire } from "./wire.ts";
 
 export type { McpCall, McpCallResult } from "./call.ts";
 export { McpFault } from "./request.ts";
 
-const versionCharactersMax = 40;
-const nameCharactersMax = 200;
-const capabilitiesMax = 64;
 const stderrCharactersMax = 20_000;
-const lastWordsCharactersMax = 1_000;
 const problemCharactersMax = 300;
+
+/** Who speaks which era; loaded with the first server of it. */
+const speakers: { readonly [E in McpEra]: () => Promise<{ readonly speak: Speak }> } = {
+  legacy: () => import("./protocol_v1.ts"),
+  modern: () => import("./protocol_v2.ts"),
+};
 
 /** What every handshake is given. */
 export interface HandshakeOptions {
@@ -38,6 +40,12 @@ export interface HandshakeOptions {
   readonly signal: AbortSignal;
   /** Told in one line for people what is odd about the server, but does no harm. */
   readonly onNotice?: (text: string) => void;
+  /** What is tried, in its order, as long as the server shows to be of another era; the legacy one without. */
+  readonly eras?: readonly EraTry[];
+  /** The revision that is offered in the legacy era; the newest without. */
+  readonly revision?: string | undefined;
+  /** What we say that we can do: nothing without, so that no server waits for anything of ours. */
+  readonly capabilities?: JsonObject;
 }
 
 /** Options of {@linkcode openMcpClient}. */
@@ -54,6 +62,8 @@ export interface Carrier {
   readonly noise: () => number;
   /** What is known of the session besides, once it is open. */
   readonly session?: () => McpGreeting["session"];
+  /** Told of the tools whenever they were listed. */
+  readonly learn?: (tools: readonly unknown[]) => void;
 }
 
 /** How a connection ended: why, and how the process did, if there was one. */
@@ -91,36 +101,59 @@ export async function openMcpClient(options: McpClientOptions): Promise<McpClien
 }
 
 /**
- * Shakes hands with a server. Throws {@linkcode McpFault} if the server ends first, says nothing in time, speaks
- * another protocol, or nobody wants it any more; the other side has ended by then. No capabilities are declared: a
- * server that asks for something gets an error, so that none waits for us.
+ * Begins to speak with a server. Throws {@linkcode McpFault} if the server ends first, says nothing in time, speaks
+ * another protocol, or nobody wants it any more; the other side has ended by then.
  */
 export async function openOver(carrier: Carrier, options: HandshakeOptions): Promise<McpClient> {
   const { wire, far } = carrier;
-  const { clock, connectMs, signal } = options;
-  const sdk = new Client({ name: "troupe", version }, { capabilities: {} });
+  const { clock, connectMs, eras = [{ era: "legacy" }] } = options;
   const deadlineAtMs = options.deadlineAtMs ?? clock.now() + connectMs;
-  // The signal stays with us: a handshake is not canceled by a message but by the end of the other side.
-  const ended = await runUntil(
-    { clock, deadlineAtMs, signal },
-    () => sdk.connect(wire, { timeout: foreverMs }),
-  );
-  // What could not be sent because the server is ending: how it ended says more.
-  if (ended.type === "threw" && ended.error instanceof NotSentError && !carrier.session) await wire.lost;
-  const loss = wire.loss;
-  if (ended.type === "done" && loss === undefined) {
-    return new OpenClient({ sdk, transport: wire, clock }, carrier);
+  const attempts = new Map<McpEra, Ended<McpProtocol>>();
+  await wire.start();
+  for (const { era, withinMs = Infinity } of eras) {
+    // Whoever has answered in the words of an era is not asked in them again.
+    if ((attempts.get(era)?.type ?? "late") !== "late") break;
+    const { speak } = await speakers[era]();
+    // What has to be loaded first is not the server's fault.
+    const endsAtMs = Math.min(deadlineAtMs, clock.now() + withinMs);
+    const ended = await speakOnce(carrier, speak, { ...options, deadlineAtMs: endsAtMs });
+    if (ended.type === "done" && wire.loss === undefined) {
+      const isRemote = carrier.session !== undefined;
+      return new OpenClient({ protocol: ended.value, transport: wire, clock, isRemote }, carrier);
+    }
+    const isOther = leadsOn(era, ended);
+    // Why a server is not of the modern era says nothing, if there is another reason.
+    if (!isOther) attempts.delete("legacy");
+    attempts.set(era, ended);
+    if (!isOther || wire.loss !== undefined) break;
   }
+  const { loss } = wire;
   await wire.close();
   await far.end();
   const reason = whyNotOpened({
-    ended,
+    ended: attempts.get("legacy") ?? attempts.get("modern") ?? { type: "canceled" },
     loss,
     connectMs,
     noise: carrier.noise(),
     isRemote: carrier.session !== undefined,
   });
   throw new McpFault(withLastWords(reason, far.lastWords()));
+}
+
+/** Begins to speak in the words of one era. */
+async function speakOnce(
+  { wire, session }: Carrier,
+  speak: Speak,
+  { clock, deadlineAtMs = Infinity, signal, capabilities = {}, revision }: HandshakeOptions,
+): Promise<Ended<McpProtocol>> {
+  const offer = revision === undefined ? {} : { revision };
+  const ended = await runUntil(
+    { clock, deadlineAtMs, signal },
+    (enough) => speak(wire, { capabilities, signal: enough, ...offer }),
+  );
+  // What could not be sent because the server is ending: how it ended says more.
+  if (ended.type === "threw" && ended.error instanceof NotSentError && session === undefined) await wire.lost;
+  return ended;
 }
 
 /** A process that is ended by the ladder. */
@@ -141,7 +174,7 @@ function noteNoise({ onNotice }: HandshakeOptions, line: string): void {
 
 /** What is known of a handshake that was not finished. */
 interface Attempt {
-  readonly ended: Ended<void>;
+  readonly ended: Ended<unknown>;
   readonly loss: Failure | undefined;
   readonly connectMs: number;
   /** Lines that were no messages. */
@@ -174,76 +207,8 @@ function whyNotOpened({ ended, loss, connectMs, noise, isRemote }: Attempt): Fai
 }
 
 function problemOf(error: unknown): string {
-  if (error instanceof McpError) return refusal("the handshake", error).message;
+  if (error instanceof RpcError) return refusal("the handshake", error).message;
   // An error of the schema lists every field of the answer; nobody can do anything about those but the server's authors.
   if (error instanceof z.core.$ZodError) return "its answer to initialize is not what the protocol asks for";
   return oneLine(error instanceof Error ? error.message : String(error), problemCharactersMax);
-}
-
-function withLastWords(reason: Failure, stderr: string): Failure {
-  const words = lastWords(stderr, lastWordsCharactersMax);
-  if (words === "" || reason.code === "mcp_connection_closed") return reason;
-  return { ...reason, message: head(`${reason.message}; its last words: ${words}`, 2_000) };
-}
-
-class OpenClient implements McpClient {
-  readonly greeting: Omit<McpGreeting, "tookMs">;
-  readonly capabilities: readonly string[];
-  readonly isRemote: boolean;
-  readonly closed: Promise<McpClosed>;
-  readonly #connection: Connection;
-  readonly #far: FarSide;
-  readonly #notices: ServerNotices;
-
-  constructor(connection: Connection, { far, session }: Carrier) {
-    this.#connection = connection;
-    this.#far = far;
-    const opened = session?.();
-    this.isRemote = session !== undefined;
-    this.greeting = { ...greetingOf(connection), ...(opened === undefined ? {} : { session: opened }) };
-    this.capabilities = Object.keys(connection.sdk.getServerCapabilities() ?? {})
-      .map((name) => oneLine(name, versionCharactersMax)).slice(0, capabilitiesMax);
-    this.closed = this.#end();
-    this.#notices = new ServerNotices(connection.sdk);
-  }
-
-  list(signal: AbortSignal): Promise<readonly unknown[]> {
-    this.#notices.listing();
-    return listTools(this.#connection, signal);
-  }
-
-  listChanged(): Promise<void> {
-    return this.#notices.changed();
-  }
-
-  call(request: McpCall): Promise<McpCallResult> {
-    return this.#notices.during(request.onProgress, () => performCall(this.#connection, request));
-  }
-
-  async close(): Promise<McpEnd> {
-    await this.#connection.transport.close();
-    const log = this.#notices.log(stderrCharactersMax);
-    return { ...await this.#far.end(), ...(log === "" ? {} : { log }) };
-  }
-
-  kill(): void {
-    void this.#connection.transport.close();
-    this.#far.kill();
-  }
-
-  /** A server without a connection is of no use: whatever lost it, the process is ended too. */
-  async #end(): Promise<McpClosed> {
-    const reason = await this.#connection.transport.lost;
-    const { code, signal } = await this.close();
-    return { failure: withLastWords(reason, this.#far.lastWords()), end: { code, signal } };
-  }
-}
-
-function greetingOf({ sdk, transport }: Connection): Omit<McpGreeting, "tookMs"> {
-  const { name, version } = sdk.getServerVersion() ?? { name: "", version: "" };
-  return {
-    protocolVersion: oneLine(transport.protocolVersion, versionCharactersMax),
-    server: { name: oneLine(name, nameCharactersMax), version: oneLine(version, nameCharactersMax) },
-    capabilities: McpCapability.options.filter((one) => sdk.getServerCapabilities()?.[one] !== undefined),
-  };
 }

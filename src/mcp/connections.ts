@@ -1,21 +1,23 @@
 /** The open connections of one runtime: starts servers, keeps their clients by the address of their root, ends them. */
 import { connectMs, isPackageRunner } from "../../actors/package_runner.ts";
 import type { McpEnd, McpGreeting, McpNews } from "../../schemas/effect.ts";
-import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import type { Failure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { McpDeclaration, StdioManifest } from "../../schemas/manifest.ts";
-import { ProcessError } from "../processes/child.ts";
 import type { ProcessRegistry } from "../processes/registry.ts";
 import type { Clock } from "../seams.ts";
 import { CallCount } from "./call_count.ts";
-import type { HandshakeOptions, McpClient, McpFault } from "./client.ts";
+import type { HandshakeOptions, McpClient } from "./client.ts";
+import { closedEarly, gone, missingVariables, named, whyNot } from "./connect_failure.ts";
+import type { EraMemory } from "./era.ts";
+import { EraSearch } from "./era_search.ts";
 import { Gate } from "./gate.ts";
 import { asNotCached } from "./npm_program.ts";
-import { HomeError, type PrivateHomes } from "./private_homes.ts";
+import type { PrivateHomes } from "./private_homes.ts";
 import { openSession, type SessionDoor } from "./open_session.ts";
 import { type OwnProgram, programOf } from "./server_program.ts";
-import { cleanFailure, redactingClient } from "./redacting_client.ts";
+import { redactingClient } from "./redacting_client.ts";
 import { expandVariables, type ReadVariable } from "./variables.ts";
 
 export type { OwnProgram } from "./server_program.ts";
@@ -32,6 +34,8 @@ export interface ConnectionsOptions extends SessionDoor {
   readonly homes: PrivateHomes;
   /** What `troupe` means as a command. */
   readonly self: OwnProgram;
+  /** Remembers what servers speak; without it, each start finds out. */
+  readonly eras?: EraMemory;
 }
 
 /** One start of one server. */
@@ -128,7 +132,16 @@ export class Connections {
     await this.close({ root, launch: this.#live.get(root)?.launch ?? launch });
     if (signal.aborted) return closedEarly(declaration);
     const startedAt = clock.now();
-    const patience = { clock, connectMs: connectMs(manifest, launch), deadlineAtMs, signal, onNotice };
+    const search = new EraSearch(this.#options.eras, declaration);
+    const tried = await search.begin();
+    const patience = {
+      clock,
+      connectMs: connectMs(manifest, launch),
+      deadlineAtMs,
+      signal,
+      onNotice,
+      ...tried,
+    };
     try {
       const opened = manifest.transport === "stdio"
         ? await this.#openChild(declaration, { manifest, values }, patience)
@@ -138,11 +151,13 @@ export class Connections {
           handshake: patience,
         });
       if ("code" in opened) return named(server, opened);
+      await search.found(opened);
       const calls = new CallCount(clock);
       const client = calls.counted(redactingClient(opened, secrets));
       this.#keep(root, { launch, client, server, secrets, calls, isGone: false });
       return { ...client.greeting, tookMs: clock.now() - startedAt };
     } catch (error) {
+      await search.failed();
       const why = whyNot(server, error, secrets);
       const run = manifest.transport === "stdio" ? manifest.run : undefined;
       return run === undefined ? why : asNotCached(why, server, run);
@@ -158,20 +173,30 @@ export class Connections {
     handshake: HandshakeOptions,
   ): Promise<McpClient | Failure> {
     // Loading the SDK takes as long as the server's own start: only who has a server pays for it, and not twice.
-    const loading = import("./client.ts");
+    const isModern = handshake.eras?.[0]?.era === "modern";
+    const loading = Promise.all([
+      import("./client.ts"),
+      isModern ? import("./protocol_v2.ts") : import("./protocol_v1.ts"),
+    ]);
     loading.catch(() => {});
     const home = await this.#options.homes.homeOf(declaration);
     const { env, self } = this.#options;
     const program = programOf(declaration, manifest, { home, values, env, self });
     if ("code" in program) return program;
     const child = await this.#options.registry.start({ ...program, cwd: declaration.cwd });
-    const { openMcpClient } = await loading;
+    const [{ openMcpClient }] = await loading;
     return await openMcpClient({ ...handshake, child });
   }
 
   #keep(root: RootAddress, live: Live): void {
     this.#live.set(root, live);
     live.client.closed.then(() => live.isGone = true);
+  }
+
+  /** True if a server wants arguments of calls repeated in headers, and so tools that say well which. */
+  repeatsArguments({ root, launch }: Launch): boolean {
+    const client = this.#liveOf({ root, launch })?.client;
+    return client?.isRemote === true && client.greeting.era === "modern";
   }
 
   /** All tools as the server tells them. */
@@ -244,43 +269,4 @@ export class Connections {
   #forget(root: RootAddress, live: Live): void {
     if (this.#live.get(root) === live) this.#live.delete(root);
   }
-}
-
-function missingVariables(server: string, missing: readonly string[]): Failure {
-  const names = missing.join(", ");
-  return failure(
-    "mcp_variable_missing",
-    `The server "${server}" is left out: its manifest names ${names}, which is not set; set it and try again`,
-  );
-}
-
-function closedEarly({ server }: McpDeclaration): Failure {
-  return retryableFailure(
-    "mcp_connection_closed",
-    `The connection to "${server}" was closed before it was ready`,
-  );
-}
-
-function gone(): Failure {
-  return failure("interrupted", "The server ended with the runtime that had started it");
-}
-
-function named(server: string, why: Failure): Failure {
-  return { ...why, message: `${server}: ${why.message}`.slice(0, 2_000) };
-}
-
-/** Why a server cannot be used. What is no expected ending is thrown on. */
-function whyNot(server: string, error: unknown, secrets: readonly string[]): Failure {
-  if (error instanceof HomeError) return error.failure;
-  if (isMcpFault(error)) return named(server, cleanFailure(error.failure, secrets));
-  if (error instanceof ProcessError) {
-    const why = failure("mcp_connect_failed", error.message);
-    return named(server, cleanFailure(why, secrets));
-  }
-  throw error;
-}
-
-/** By its name: its class comes with the SDK, which may not be loaded. */
-function isMcpFault(error: unknown): error is McpFault {
-  return error instanceof Error && error.name === "McpFault";
 }

@@ -6,6 +6,7 @@ import { type HandshakeOptions, type McpClient, openOver } from "./client.ts";
 import type { HttpPlace } from "./http_session.ts";
 import { HttpWire } from "./http_wire.ts";
 import { asJsonObject, isRecord } from "./json_bounds.ts";
+import { type ParamHeader, paramHeadersOf, paramValues } from "./param_headers.ts";
 import { oneLine } from "./plain_text.ts";
 
 const instructionsCharactersMax = 500;
@@ -22,26 +23,44 @@ export function openHttpClient(options: HttpClientOptions): Promise<McpClient> {
     kill: () => {},
     lastWords: () => "",
   };
-  return openOver({ wire, far, noise: () => 0, session: () => sessionOf(wire, url) }, options);
+  const carrier = { wire, far, noise: () => 0, session: () => sessionOf(wire, url) };
+  return openOver({ ...carrier, learn: (tools) => void (wire.repeated = repeating(tools)) }, options);
+}
+
+/** Repeats arguments of calls in headers, as the tools that were listed last ask for it. */
+function repeating(tools: readonly unknown[]): HttpWire["repeated"] {
+  const headersOf = new Map<unknown, readonly ParamHeader[]>();
+  for (const tool of tools) {
+    if (!isRecord(tool) || headersOf.has(tool["name"])) continue;
+    const read = paramHeadersOf(tool["inputSchema"]);
+    if ("headers" in read) headersOf.set(tool["name"], read.headers);
+  }
+  return (message) => {
+    if (!("method" in message) || message.method !== "tools/call") return [];
+    const { name, arguments: given } = message.params ?? {};
+    return paramValues(headersOf.get(name) ?? [], given);
+  };
 }
 
 /** The record of a session, without what may be secret in its URL (CM-79). */
-function sessionOf({ session: { id, initialized } }: HttpWire, url: string): McpSession {
+function sessionOf({ session: { id, initialized }, protocolVersion }: HttpWire, url: string): McpSession {
   const { origin, pathname } = new URL(url);
   return {
     transport: "streamable_http",
     url: `${origin}${pathname}`.slice(0, limits.urlCharactersMax),
     id,
-    initialized: shortened(initialized),
+    initialized: shortened(initialized, protocolVersion),
   };
 }
 
-/** What a server answered to `initialize`, as far as it is small enough to be kept beside its name. */
-function shortened(initialized: unknown): JsonObject {
+/** What a server answered to `initialize` or `server/discover`, as far as it is small enough to be kept beside its name. */
+function shortened(initialized: unknown, protocolVersion: string): JsonObject {
   if (!isRecord(initialized)) return {};
-  const { protocolVersion, serverInfo, capabilities, instructions } = initialized;
+  const { supportedVersions, serverInfo, capabilities, instructions } = initialized;
   const kept: { [key: string]: unknown } = {};
-  for (const [name, value] of Object.entries({ protocolVersion, serverInfo, capabilities })) {
+  for (
+    const [name, value] of Object.entries({ protocolVersion, supportedVersions, serverInfo, capabilities })
+  ) {
     if (value !== undefined && sizeOf(value) <= limits.mcpInitializedCharactersMax) kept[name] = value;
   }
   if (typeof instructions === "string") {

@@ -1,6 +1,7 @@
 /** The session that a server keeps for us by HTTP: its id, which every later request names (CM-66), and its end. */
 import { failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
+import { type McpEra, modernRevision } from "../../schemas/mcp_revision.ts";
 import type { GuardedClient } from "../net/guarded_client.ts";
 import { AnswerLostError } from "./asked.ts";
 
@@ -15,16 +16,29 @@ export interface HttpPlace {
 export class HttpSession {
   /** The revision that was agreed on; empty before. */
   protocolVersion = "";
-  /** What the server answered to `initialize`, once it has. */
+  /** What the server answered to the first request: to `initialize`, or to `server/discover`. */
   initialized: unknown = undefined;
   readonly #place: HttpPlace;
   #id: string | null = null;
+  #era: McpEra = "legacy";
 
   constructor(place: HttpPlace) {
     this.#place = place;
   }
 
-  /** Null if the server opened none, or it is over. */
+  /** Begins anew, in the words of an era. */
+  begin(era: McpEra): void {
+    this.#era = era;
+    this.#id = null;
+    this.initialized = undefined;
+    this.protocolVersion = era === "modern" ? modernRevision : "";
+  }
+
+  get era(): McpEra {
+    return this.#era;
+  }
+
+  /** Null if the server opened none, or it is over. The modern era has no sessions. */
   get id(): string | null {
     return this.#id;
   }
@@ -46,7 +60,7 @@ export class HttpSession {
    * False if this one named another. Throws {@linkcode AnswerLostError} if no header can carry it.
    */
   note({ headers }: Response): boolean {
-    const named = headers.get("mcp-session-id");
+    const named = this.#era === "modern" ? null : headers.get("mcp-session-id");
     if (named === null || named === this.#id) return true;
     if (this.initialized !== undefined) return false;
     if (named.length > limits.mcpSessionIdCharactersMax || !/^[\x21-\x7e]+$/.test(named)) {

@@ -1,14 +1,14 @@
 /** What a server says unasked: that what it offers changed, and what it logs. */
 import { limits } from "../../schemas/limits.ts";
 import { oneLine } from "./plain_text.ts";
-import {
-  type Client,
-  type LoggingMessageNotification,
-  LoggingMessageNotificationSchema,
-  PromptListChangedNotificationSchema,
-  ResourceListChangedNotificationSchema,
-  ToolListChangedNotificationSchema,
-} from "./sdk_v1.ts";
+import type { ServerNotice } from "./protocol.ts";
+
+/** Whatever such a notice says, and however often it comes, it means one thing. */
+const changes: ReadonlySet<string> = new Set([
+  "notifications/tools/list_changed",
+  "notifications/resources/list_changed",
+  "notifications/prompts/list_changed",
+]);
 
 const lineCharactersMax = 500;
 const linesMax = 200;
@@ -26,19 +26,25 @@ interface Listener {
 export class ServerNotices {
   readonly #listeners: Listener[] = [];
   readonly #lines: string[] = [];
+  /** True if something of what the server offers may have changed since it was asked for. */
+  isChanged = false;
   #change = Promise.withResolvers<void>();
 
-  constructor(sdk: Client) {
-    // Whatever the notice says, and however often it comes, it means one thing.
-    const noteChange = () => this.#change.resolve();
-    sdk.setNotificationHandler(ToolListChangedNotificationSchema, noteChange);
-    sdk.setNotificationHandler(ResourceListChangedNotificationSchema, noteChange);
-    sdk.setNotificationHandler(PromptListChangedNotificationSchema, noteChange);
-    sdk.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => this.#take(params));
+  /** Takes what the server said. */
+  take({ method, params }: ServerNotice): void {
+    if (changes.has(method)) this.noteChange();
+    else if (method === "notifications/message") this.#log(params);
+  }
+
+  /** Something of what the server offers may have changed. */
+  noteChange(): void {
+    this.isChanged = true;
+    this.#change.resolve();
   }
 
   /** What the server offers is asked for: only a change after this is one. */
   listing(): void {
+    this.isChanged = false;
     this.#change = Promise.withResolvers<void>();
   }
 
@@ -63,9 +69,10 @@ export class ServerNotices {
     return this.#lines.join("\n").slice(-charactersMax);
   }
 
-  #take({ level, logger, data }: LoggingMessageNotification["params"]): void {
+  #log({ level, logger, data }: ServerNotice["params"]): void {
+    if (typeof level !== "string") return;
     const words = typeof data === "string" ? data : JSON.stringify(data) ?? "";
-    const from = logger === undefined ? "" : `${logger}: `;
+    const from = typeof logger === "string" ? `${logger}: ` : "";
     const line = oneLine(`[${level}] ${from}${words.slice(0, 10 * lineCharactersMax)}`, lineCharactersMax);
     const listener = this.#listeners.at(-1);
     if (listener !== undefined && listener.shown < limits.mcpLogShownMax) {

@@ -11,6 +11,7 @@ import { head } from "../tools/visible.ts";
 import { type FeatureTool, featureTools } from "./feature_tools.ts";
 import { isOffered } from "./glob.ts";
 import { asJsonObject, isRecord } from "./json_bounds.ts";
+import { paramHeadersOf } from "./param_headers.ts";
 import { oneLine, plainText, withoutUnseen } from "./plain_text.ts";
 import { seenSchema } from "./seen_schema.ts";
 
@@ -26,6 +27,8 @@ export interface ToolListOptions {
   readonly connection: RootAddress;
   /** What the server offers, tools and other things. */
   readonly capabilities?: readonly McpCapability[];
+  /** True if calls repeat arguments in headers, as their tools ask for. */
+  readonly repeatsArguments?: boolean;
 }
 
 /** The tools of a server, and those that were left out. */
@@ -73,7 +76,7 @@ export function readTools(raw: readonly unknown[], options: ToolListOptions): To
     }
   };
   for (const [index, one] of raw.entries()) {
-    take(shownName(one, index), () => readTool(one, names, declaration));
+    take(shownName(one, index), () => readTool(one, names, options));
   }
   for (const feature of featureTools(capabilities)) {
     take(feature.name, () => readFeature(feature, names, declaration));
@@ -105,7 +108,7 @@ function sourceOf(
 function readTool(
   one: unknown,
   names: Set<string>,
-  declaration: McpDeclaration,
+  { declaration, repeatsArguments = false }: ToolListOptions,
 ): Told | undefined {
   if (!isRecord(one)) throw new Rejection("it is no object");
   const { name } = one;
@@ -120,6 +123,8 @@ function readTool(
   // Also if the first was left out: a call of the name would reach whichever of the two the server likes.
   if (names.has(name)) throw new Rejection("another tool of this server has the same name");
   names.add(name);
+  const headers = repeatsArguments ? paramHeadersOf(one["inputSchema"]) : {};
+  if ("problem" in headers) throw new Rejection(`its inputSchema cannot be used: ${headers.problem}`);
   return {
     name,
     ...readTexts(one),

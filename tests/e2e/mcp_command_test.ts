@@ -64,7 +64,10 @@ Deno.test("server is declared, found, connected and called in steps of their own
     );
     assert.equal(await starts(stage), 0);
     const checked = await stage.output("mcp", "check", "docs", ...place, "--answer", "allow");
-    assert.match(checked, /^ {2}protocol +2025-11-25\n {2}calls itself +docs 1\n {2}capabilities +tools$/m);
+    assert.match(
+      checked,
+      /^ {2}protocol +2025-11-25 \(legacy era\)\n {2}calls itself +docs 1\n {2}capabilities +tools$/m,
+    );
     assert.match(checked, /^search +ok +The tool search$/m);
     assert.equal(await starts(stage), 1);
     await untilNone(markOf(stage));

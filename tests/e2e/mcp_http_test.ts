@@ -214,8 +214,9 @@ Deno.test("session of a server is told with its transport, URL, id, state and gr
     const { mcp_tool, server_url } = first?.["metadata"] as Line;
     assert.deepEqual({ mcp_tool, server_url }, { mcp_tool: "echo", server_url: server.url });
     // One session for all that goes to the server, named in all of it but its own beginning, until it is given back.
-    const beginning = server.said("POST").slice(0, 4);
+    const beginning = server.said("POST").slice(0, 5);
     assert.deepEqual(beginning, [
+      "server/discover null",
       "initialize null",
       "notifications/initialized session-1",
       "tools/list session-1",
@@ -225,7 +226,7 @@ Deno.test("session of a server is told with its transport, URL, id, state and gr
     assert.deepEqual(server.said("DELETE"), ["- session-2"]);
     assert.match(
       await stage.output("inspect", "last"),
-      /MCP sessions\n.*\n *connection\/remote@.*closed +2 +notifications\/ready/,
+      /MCP sessions\n.*\n *connection\/remote@.*closed +2 +notifications\/ready +2025-06-18 +legacy/,
     );
   });
 });

@@ -88,7 +88,7 @@ Deno.test("inspect shows the session that the bindings of a server share, by CM'
         initialize_result: null,
       });
     }
-    assert.match(await stage.output("inspect", "last"), /^docs +stdio +closed +- +- +-$/m);
+    assert.match(await stage.output("inspect", "last"), /^docs +stdio +closed +- +- +- +-$/m);
   });
 });
 

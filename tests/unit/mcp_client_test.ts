@@ -128,7 +128,7 @@ Deno.test("mcp client shakes hands, lists, calls with the idempotency key, and c
   await withClient(child, async (client) => {
     const server = { name: "bad server", version: "1.2.3" };
     const capabilities = ["tools"];
-    assert.deepEqual(client.greeting, { protocolVersion: "2025-11-25", server, capabilities });
+    assert.deepEqual(client.greeting, { protocolVersion: "2025-11-25", era: "legacy", server, capabilities });
     McpGreeting.parse({ ...client.greeting, tookMs: 1 });
     assert.deepEqual(namesOf(await client.list(never)), ["write", "slow", "environment"]);
     const args = { text: "a\u2028b\u0000c\nd \u{1f600}", deep: [{ a: null, b: 1.5 }] };

@@ -1,21 +1,13 @@
 /** What a server says unasked: one change is one change, and a log has its bounds. */
 import assert from "node:assert/strict";
 import { limits } from "../../schemas/limits.ts";
-import type { Client } from "../../src/mcp/sdk_v1.ts";
 import { ServerNotices } from "../../src/mcp/server_notices.ts";
-
-type Handler = (notification: { readonly params: unknown }) => void;
 
 /** Notices of a server that says what the test says. */
 function listen() {
-  const handlers = new Map<string, Handler>();
-  const sdk = {
-    setNotificationHandler: (schema: { shape: { method: { value: string } } }, handler: Handler) => {
-      handlers.set(schema.shape.method.value, handler);
-    },
-  };
-  const notices = new ServerNotices(sdk as unknown as Client);
-  const say = (method: string, params: unknown = {}) => handlers.get(`notifications/${method}`)?.({ params });
+  const notices = new ServerNotices();
+  const say = (method: string, params: { readonly [key: string]: unknown } = {}) =>
+    notices.take({ method: `notifications/${method}`, params });
   return { notices, say, log: (data: unknown, level = "info") => say("message", { level, data }) };
 }
 

@@ -44,6 +44,7 @@ function reportOf({ loaded }: Ground, probe: Probe, tools: readonly Verdict[]) {
     usable: failure === undefined,
     ...(greeting === undefined ? {} : {
       protocolVersion: greeting.protocolVersion,
+      era: greeting.era,
       callsItself: greeting.server,
       capabilities,
       startMs: greeting.tookMs,
@@ -69,8 +70,8 @@ function print({ terminal }: Cli, { ground: { loaded }, probe, verdicts }: Shown
   const { greeting, capabilities = [], listMs, notices, stderr, list } = probe;
   const line = (label: string, text: string) => out.line(`  ${label.padEnd(12)} ${safeText(text)}`);
   if (greeting !== undefined) {
-    const { protocolVersion, server, tookMs } = greeting;
-    line("protocol", protocolVersion);
+    const { protocolVersion, era = "legacy", server, tookMs } = greeting;
+    line("protocol", `${protocolVersion} (${era} era)`);
     line("calls itself", `${server.name} ${server.version}`);
     line("capabilities", capabilities.join(", ") || "none");
     line("started", `${durationText(tookMs)} to the end of the handshake`);

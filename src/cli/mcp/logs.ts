@@ -106,8 +106,9 @@ function started(body: unknown): Pick<ServerEvent, "event" | "text"> {
   const name = peekText(body, "value", "server", "name");
   const version = peekText(body, "value", "server", "version");
   const protocol = peekText(body, "value", "protocolVersion");
+  const era = peekText(body, "value", "era") || "legacy";
   const took = Math.round(Number(peekText(body, "value", "tookMs")));
-  return { event: "started", text: `${name} ${version}, protocol ${protocol}, in ${took} ms` };
+  return { event: "started", text: `${name} ${version}, protocol ${protocol} (${era} era), in ${took} ms` };
 }
 
 function listed(body: unknown): Pick<ServerEvent, "event" | "text"> {

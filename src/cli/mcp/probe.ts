@@ -105,6 +105,8 @@ async function withConnections<T>(
   const env = (name: string) => secrets.has(name) ? secrets.get(name) : cli.env(name);
   const { createLogins } = await import("../../host/logins.ts");
   const { KnownSecrets } = await import("../../redact/known_secrets.ts");
+  const { eraFile, EraStore } = await import("../../host/eras.ts");
+  const eras = new EraStore(eraFile(trustFile(cli.env)), clock);
   const homes = new PrivateHomes(":memory:");
   const http = new GuardedClient({ policy: new UrlPolicy(settings.config.network), clock });
   const way = { fetch: http.fetch, clock, digest };
@@ -113,7 +115,7 @@ async function withConnections<T>(
   const stopListening = cli.onInterrupt(() => registry.killAll());
   try {
     return await act(
-      new Connections({ registry, clock, env, self: cli.self, homes, authorize, fetch: http.fetch }),
+      new Connections({ registry, clock, env, self: cli.self, homes, authorize, fetch: http.fetch, eras }),
     );
   } finally {
     stopListening();
@@ -148,10 +150,11 @@ async function probe(cli: Cli, { grounds, ground, connections }: ProbeParts): Pr
   const startedAt = clock.now();
   const raw = await connections.list(at, signal);
   const listMs = clock.now() - startedAt;
+  const repeatsArguments = connections.repeatsArguments(at);
   const stderr = wordsOf(await connections.close(at));
   const known = { ...none, greeting, capabilities, stderr };
   if ("code" in raw) return { ...known, failure: raw };
-  const list = readTools(raw, { declaration, connection: at.root });
+  const list = readTools(raw, { declaration, connection: at.root, repeatsArguments });
   const offered = new Set(list.source.tools.map(({ name }) => name));
   const drifted = declaration.trust === "trusted_local"
     ? new Map<string, Drift>()

@@ -5,25 +5,47 @@
  *   deno run -A --config tests/conformance/mcp/deno.json npm:@modelcontextprotocol/conformance@0.2.0-alpha.12 client \
  *     --command "deno run -A tests/conformance/mcp/client.ts" \
  *     --requirements 2025-11-25 --expected-failures tests/conformance/mcp/baseline.yaml
+ *
+ * and the same with `2026-07-28` and `baseline_2026.yaml`.
  */
 
 const main = new URL("../../../main.ts", import.meta.url).pathname;
 
-/** The calls of a scenario, by its name; all others only connect and list. */
-const calls: {
-  readonly [scenario: string]: readonly [tool: string, given: { readonly [key: string]: unknown }];
-} = {
-  "tools_call": ["add_numbers", { a: 5, b: 3 }],
-  "sse-retry": ["test_reconnection", {}],
-  "elicitation-sep1034-client-defaults": ["test_client_elicitation_defaults", {}],
+/** A call as the script makes it. */
+interface Call {
+  readonly name: string;
+  readonly arguments: { readonly [key: string]: unknown };
+}
+
+/** The calls of a scenario, by its name; all others make those that the suite asks for, or only connect and list. */
+const calls: { readonly [scenario: string]: readonly Call[] } = {
+  "tools_call": [{ name: "add_numbers", arguments: { a: 5, b: 3 } }],
+  "sse-retry": [{ name: "test_reconnection", arguments: {} }],
+  "elicitation-sep1034-client-defaults": [{ name: "test_client_elicitation_defaults", arguments: {} }],
+  "http-standard-headers": [{ name: "test_headers", arguments: {} }],
+  "http-invalid-tool-headers": [{ name: "valid_tool", arguments: { region: "us-west1" } }],
 };
+
+/**
+ * What the suite asks for, which it hands over as JSON. A null where a schema says boolean is left out: the command
+ * refuses such a call before anything is sent.
+ */
+function callsOf(scenario: string): readonly Call[] {
+  const context = JSON.parse(Deno.env.get("MCP_CONFORMANCE_CONTEXT") ?? "{}") as { toolCalls?: Call[] };
+  const asked = calls[scenario] ?? context.toolCalls ?? [];
+  return asked.map((call) => ({
+    ...call,
+    arguments: Object.fromEntries(Object.entries(call.arguments).filter(([, value]) => value !== null)),
+  }));
+}
 
 async function play(url: string, scenario: string): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "troupe-conformance-" });
   try {
-    const call = calls[scenario];
     const answers = [
-      ...(call === undefined ? [] : [{ calls: [{ tool: `remote__${call[0]}`, arguments: call[1] }] }]),
+      ...callsOf(scenario).map(({ name, arguments: given }) => ({
+        calls: [{ tool: `remote__${name}`, arguments: given }],
+      })),
       { text: "finished" },
     ];
     const agent = {
