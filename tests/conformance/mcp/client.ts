@@ -6,8 +6,8 @@
  *     --command "deno run -A tests/conformance/mcp/client.ts" \
  *     --requirements 2025-11-25 --expected-failures tests/conformance/mcp/baseline.yaml
  */
-
-const main = new URL("../../../main.ts", import.meta.url).pathname;
+import { authOf, type KnownClient, secretOf } from "./known_client.ts";
+import { runAsPerson, troupe } from "./person.ts";
 
 /** The calls of a scenario, by its name; all others only connect and list. */
 const calls: {
@@ -18,10 +18,13 @@ const calls: {
   "elicitation-sep1034-client-defaults": ["test_client_elicitation_defaults", {}],
 };
 
-async function play(url: string, scenario: string): Promise<number> {
+/** What every scenario about logins calls. */
+const callOfLogins = ["test-tool", {}] as const;
+
+async function play(url: string, scenario: string, client: KnownClient): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "troupe-conformance-" });
   try {
-    const call = calls[scenario];
+    const call = scenario.startsWith("auth/") ? callOfLogins : calls[scenario];
     const answers = [
       ...(call === undefined ? [] : [{ calls: [{ tool: `remote__${call[0]}`, arguments: call[1] }] }]),
       { text: "finished" },
@@ -35,7 +38,10 @@ async function play(url: string, scenario: string): Promise<number> {
     const files = {
       "agent/agent.yaml": agent,
       "agent/script.yaml": { answers },
-      "agent/mcp/remote.yaml": { transport: "streamable_http", url, approval_policy: "auto" },
+      "agent/mcp/remote.yaml": {
+        ...{ transport: "streamable_http", url, approval_policy: "auto" },
+        ...await authOf(scenario, url, client),
+      },
       "config/troupe/troupe.yaml": { network: { allow: ["localhost", "127.0.0.1", "[::1]"] } },
     };
     await Deno.mkdir(`${folder}/agent/mcp`, { recursive: true });
@@ -44,24 +50,27 @@ async function play(url: string, scenario: string): Promise<number> {
     for (const [path, content] of Object.entries(files)) {
       await Deno.writeTextFile(`${folder}/${path}`, JSON.stringify(content));
     }
-    const { code } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--quiet", main, "run", "agent", "go", "--workspace", "ws", "--answer", "allow"],
+    const desk = {
       cwd: folder,
       env: {
         TROUPE_STORE: `${folder}/store.db`,
         XDG_CONFIG_HOME: `${folder}/config`,
         XDG_DATA_HOME: `${folder}/data`,
+        ...secretOf(client),
       },
-      stdin: "null",
-      stdout: "inherit",
-      stderr: "inherit",
-    }).output();
-    return code;
+    };
+    // A manifest that names a secret is read under the rules of a run: its server has to be trusted.
+    if (secretOf(client) !== undefined) {
+      await troupe(desk, ["trust", "agent", "--workspace", "ws", "--yes"]);
+    }
+    return await runAsPerson(desk);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
 if (import.meta.main) {
-  Deno.exit(await play(Deno.args.at(-1) ?? "", Deno.env.get("MCP_CONFORMANCE_SCENARIO") ?? ""));
+  const told = (name: string) => Deno.env.get(`MCP_CONFORMANCE_${name}`);
+  const client = JSON.parse(told("CONTEXT") ?? "{}") as KnownClient;
+  Deno.exit(await play(Deno.args.at(-1) ?? "", told("SCENARIO") ?? "", client));
 }
