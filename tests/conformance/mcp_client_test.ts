@@ -12,7 +12,7 @@ const triesMax = 5;
 /** How long a scenario may take on a machine that has much else to do. Milliseconds. */
 const patienceMs = 120_000;
 
-/** Logins by OAuth: a run is refused, a person logs in by a browser, and the run works (CM-34). */
+/** Logins by OAuth: a run is refused, a person logs in by a browser, the run works. */
 const logins = [
   ...[
     "metadata-default",
