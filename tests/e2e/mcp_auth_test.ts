@@ -118,7 +118,7 @@ Deno.test("mcp auth reads a secret that a manifest names only once the server is
       await ask(),
       1,
       "mcp_connect_denied",
-      "it is not trusted: look at it with troupe trust AGENT",
+      "look at it with troupe trust AGENT",
     );
     assert.equal(login.asked.length, 0);
     const shown = await stage.output("trust", "agent", "--workspace", "ws", "--yes");
