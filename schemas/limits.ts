@@ -99,6 +99,7 @@ export const limits = {
   listEntriesMax: 500,
   walkEntriesMax: 20_000,
   pathCharactersMax: 4_096,
+  mcpEndpointCharactersMax: 512,
   pathComponentsMax: 256,
   regexCharactersMax: 512,
 
