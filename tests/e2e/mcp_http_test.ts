@@ -14,7 +14,7 @@ import {
   withOwner,
   writeMcpAgent,
 } from "./mcp_stage.ts";
-import type { Stage } from "./troupe.ts";
+import { linesOf, type Stage } from "./troupe.ts";
 
 /** Writes an agent that calls `echo` of a server three times, one after the other. */
 async function writeCaller(stage: Stage, server: SessionServer, more: Line = {}): Promise<void> {
@@ -135,6 +135,30 @@ Deno.test("call of an idempotent tool over a lost session is made once more by t
     assert.equal(server.issued, 2);
     assert.equal(server.echoed.length, 3);
   });
+});
+
+Deno.test("call whose arguments do not fit the turn's schema is refused before anything is connected to for it; one that fits connects (GA-37)", async () => {
+  for (const [message, sessions] of [[5, 1], ["second", 2]] as const) {
+    await withServer(["session_not_found"], async (stage, server) => {
+      await writeCaller(stage, server);
+      await stage.write({
+        "agent/script.yaml": JSON.stringify({
+          answers: [
+            // The first call loses the session: whatever is called next needs another one.
+            ...["first", message].map((given) => ({ calls: [callOf("remote__echo", { message: given })] })),
+            { text: "finished" },
+          ],
+        }),
+      });
+      const { code, err } = await stage.run(...firstTurn);
+      assert.equal(code, 0, err);
+      const [lost, next] = linesOf(await stage.output("invocations", "last", "--json"));
+      assert.equal(lost?.["outcome"], "failed");
+      assert.equal(next?.["outcome"], sessions === 1 ? "invalid" : "succeeded");
+      assert.equal(server.issued, sessions);
+      assert.equal(server.said("POST").filter((one) => one.startsWith("tools/call")).length, sessions);
+    });
+  }
 });
 
 Deno.test("server on loopback is not reached unless the operator's configuration lists it", async () => {
