@@ -5,6 +5,7 @@ import { givenUp } from "../effects/deadline.ts";
 import { oneLine } from "./plain_text.ts";
 import { AnswerLostError, NotSentError } from "./asked.ts";
 import { anyResult, cancelReason, type Connection, foreverMs, refusal } from "./request.ts";
+import { traceParentOf } from "./trace_parent.ts";
 import { ErrorCode, type JSONRPCMessage, McpError, type Progress } from "./sdk_v1.ts";
 
 /** How long an answer is still waited for after we gave a call up, in milliseconds. Some servers never send one. */
@@ -70,6 +71,12 @@ export async function performCall(connection: Connection, call: McpCall): Promis
   return await new RunningCall(connection, call).run();
 }
 
+/** What a server is told of a call besides what it asks: for servers that deduplicate, and for those that trace. */
+function metaOf(key: string): JsonObject {
+  const traceparent = traceParentOf(key);
+  return { "troupe/idempotency-key": key, ...(traceparent === undefined ? {} : { traceparent }) };
+}
+
 class RunningCall {
   readonly #connection: Connection;
   readonly #call: McpCall;
@@ -97,7 +104,7 @@ class RunningCall {
     const { tool, arguments: args, key, request } = this.#call;
     const { sdk, transport } = this.#connection;
     const { method, params } = request ?? { method: "tools/call", params: { name: tool, arguments: args } };
-    const asked = { method, params: { ...params, _meta: { "troupe/idempotency-key": key } } };
+    const asked = { method, params: { ...params, _meta: metaOf(key) } };
     this.#restartSilence();
     const answer = sdk.request(asked, anyResult, {
       signal: this.#giveUp.signal,
