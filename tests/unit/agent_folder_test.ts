@@ -182,6 +182,54 @@ Deno.test("host's rule for a capability that no call needs is refused at its pla
   });
 });
 
+Deno.test("agent's folder declares tools and servers, and owns neither what a repeat does, nor who acts, nor how a provider is written to (DM-135)", async () => {
+  const files: { readonly [file: string]: readonly string[] } = {
+    "a/agent.yaml": [
+      ...[
+        "effects: { read_file: idempotent }",
+        "replay: live",
+        "overrides: { read_file: { effect_class: idempotent } }",
+      ],
+      ...[
+        "overrides: { read_file: { attempts: 5 } }",
+        "principal: operator",
+        "authority: operator",
+        "role: admin",
+      ],
+      ...[
+        "messages: []",
+        "request_format: chat",
+        "provider: { headers: {} }",
+        "approvals: { read_file: allow }",
+      ],
+    ],
+    "a/mcp/docs.yaml": [
+      ...[
+        "effects: { search: idempotent }",
+        "effect_class: idempotent",
+        "idempotent: true",
+        "trust: trusted_local",
+      ],
+      ...["principal: operator", "replay: live", "messages: []"],
+    ],
+  };
+  const declared = { "a/agent.yaml": good, "a/mcp/docs.yaml": "command: docs-server\n" };
+  await withFiles(declared, async (cwd) => {
+    const agent = await loadAgent("a", { cwd, digest });
+    assert.deepEqual([agent.definition.tools, agent.servers.map(({ server }) => server)], [["read_file"], [
+      "docs",
+    ]]);
+  });
+  for (const [file, lines] of Object.entries(files)) {
+    for (const line of lines) {
+      const text = `${declared[file as keyof typeof declared]}${line}\n`;
+      await withFiles({ ...declared, [file]: text }, async (cwd) => {
+        assert.match(await refusalOf(loadAgent("a", { cwd, digest })), /:\d+:\d+: unknown key "/, line);
+      });
+    }
+  }
+});
+
 Deno.test("session's home is read back as it was written, and nothing else is taken for one", () => {
   const home = { agent: { kind: "embedded", name: "demo" }, workspace: "/w" } as const;
   assert.deepEqual(readHome(writeHome(home)), home);
