@@ -15,7 +15,7 @@ const valueCharactersMax = 400;
 const levelOption = {
   kind: "choice",
   choices: ["team_audited", "third_party"],
-  help: "how far: your team audited it, or it is a third party's; default: as before, or third_party",
+  help: "how far it is trusted; default: as before, or third_party",
 } as const;
 
 /** Trusts one server, and what changed of its tools. */
