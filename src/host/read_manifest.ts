@@ -46,7 +46,9 @@ function endpointProblem(text: string): string | undefined {
   if (text.length > limits.mcpEndpointCharactersMax) {
     return `must have at most ${limits.mcpEndpointCharactersMax} characters`;
   }
-  const { protocol, hostname } = new URL(text);
+  const url = URL.parse(text);
+  if (url === null) return undefined; // That was said already.
+  const { protocol, hostname } = url;
   if (text.includes("#")) return "must have no fragment: no server is ever sent one";
   const isLoopback = hostname === "localhost" || hostname === "[::1]" ||
     /^127(?:\.\d{1,3}){3}$/.test(hostname);

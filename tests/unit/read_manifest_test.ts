@@ -32,6 +32,7 @@ Deno.test("manifest names an endpoint by https, or by http on this machine, with
     ["http://localhost.docs.example/mcp", /must be https/],
     ["http://127.0.0.1.docs.example/mcp", /must be https/],
     ["http://[::ffff:7f00:1]/mcp", /must be https/],
+    ["not a url", /must be an http or https URL/],
     ["ftp://docs.example/mcp", /must be an http or https URL/],
     ["https://ada@docs.example/mcp", /no user name and no password/],
     ["https://ada:pass@docs.example/mcp", /no user name and no password/],
