@@ -70,6 +70,7 @@ export const limits = {
   /** Of these, the end of a string that is cut. */
   previewTailCharacters: 120,
   previewCharactersMax: 2_048,
+  callPreviewCharactersMax: 500,
 
   restartsMax: 3,
   restartPeriodMs: 60_000,
@@ -107,6 +108,7 @@ export const limits = {
   listEntriesMax: 500,
   walkEntriesMax: 20_000,
   pathCharactersMax: 4_096,
+  mcpEndpointCharactersMax: 512,
   pathComponentsMax: 256,
   regexCharactersMax: 512,
 

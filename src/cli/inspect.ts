@@ -95,11 +95,12 @@ function print(
   const { out, err } = terminal;
   if (bindings.length === 0) return err.line("No turn was begun: nothing is bound yet");
   const references = new Map(implementations.map(({ id, reference }) => [id, reference]));
+  const trusts = new Map(implementations.map(({ id, metadata }) => [id, peekText(metadata, "trust")]));
   const names = new Map(definitions.map(({ id, toolName }) => [id, toolName]));
   out.line(out.style.bold("Tools"));
   printTable(
     terminal,
-    ["TOOL", "KIND", "GOVERNED", "BOUND TO", "WHY", "TURNS", "CALLS"],
+    ["TOOL", "KIND", "TRUST", "GOVERNED", "BOUND TO", "WHY", "TURNS", "CALLS"],
     definitions.map(({ id, toolName, toolKind, governance }) => {
       const own = bindings.filter(({ definition }) => definition === id);
       const bound = new Set(
@@ -110,6 +111,7 @@ function print(
       return [
         toolName,
         toolKind,
+        [...new Set(own.map(({ implementation }) => trusts.get(implementation) ?? ""))].join(", ") || "-",
         governance,
         [...bound].join(", ") || "-",
         [...reasons].join(", ") || "-",

@@ -7,6 +7,7 @@ import { AnswerLostError, NotSentError } from "./asked.ts";
 import { type ProgressNotice, rpcCodes, RpcError } from "./protocol.ts";
 import { cancelReason, type Connection, refusal } from "./request.ts";
 import type { JSONRPCMessage } from "./sdk_v1.ts";
+import { traceParentOf } from "./trace_parent.ts";
 
 /** How long an answer is still waited for after we gave a call up, in milliseconds. Some servers never send one. */
 const answerGraceMs = 2_000;
@@ -71,6 +72,12 @@ export async function performCall(connection: Connection, call: McpCall): Promis
   return await new RunningCall(connection, call).run();
 }
 
+/** What a server is told of a call besides what it asks: for servers that deduplicate, and for those that trace. */
+function metaOf(key: string): JsonObject {
+  const traceparent = traceParentOf(key);
+  return { "troupe/idempotency-key": key, ...(traceparent === undefined ? {} : { traceparent }) };
+}
+
 class RunningCall {
   readonly #connection: Connection;
   readonly #call: McpCall;
@@ -98,7 +105,7 @@ class RunningCall {
     const { tool, arguments: args, key, request } = this.#call;
     const { protocol, transport } = this.#connection;
     const { method, params } = request ?? { method: "tools/call", params: { name: tool, arguments: args } };
-    const asked = { method, params: { ...params, _meta: { "troupe/idempotency-key": key } } };
+    const asked = { method, params: { ...params, _meta: metaOf(key) } };
     this.#restartSilence();
     const answer = protocol.request(asked, {
       signal: this.#giveUp.signal,

@@ -190,7 +190,7 @@ async function declare(folder: string, policy: HostPolicy, { digest }: Seams): P
     capabilities,
     secrets: new Set(),
     digest,
-    isTrusted: () => Promise.resolve(true),
+    trustOf: () => Promise.resolve("third_party"),
   });
 }
 

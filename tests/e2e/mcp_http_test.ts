@@ -14,7 +14,7 @@ import {
   withOwner,
   writeMcpAgent,
 } from "./mcp_stage.ts";
-import type { Stage } from "./troupe.ts";
+import { linesOf, type Stage } from "./troupe.ts";
 
 /** Writes an agent that calls `echo` of a server three times, one after the other. */
 async function writeCaller(stage: Stage, server: SessionServer, more: Line = {}): Promise<void> {
@@ -136,6 +136,82 @@ Deno.test("call of an idempotent tool over a lost session is made once more by t
     assert.equal(server.echoed.length, 3);
   });
 });
+
+Deno.test("call whose arguments do not fit the turn's schema is refused before anything is connected to for it; one that fits connects (GA-37)", async () => {
+  for (const [message, sessions] of [[5, 1], ["second", 2]] as const) {
+    await withServer(["session_not_found"], async (stage, server) => {
+      await writeCaller(stage, server);
+      await stage.write({
+        "agent/script.yaml": JSON.stringify({
+          answers: [
+            // The first call loses the session: whatever is called next needs another one.
+            ...["first", message].map((given) => ({ calls: [callOf("remote__echo", { message: given })] })),
+            { text: "finished" },
+          ],
+        }),
+      });
+      const { code, err } = await stage.run(...firstTurn);
+      assert.equal(code, 0, err);
+      const [lost, next] = linesOf(await stage.output("invocations", "last", "--json"));
+      assert.equal(lost?.["outcome"], "failed");
+      assert.equal(next?.["outcome"], sessions === 1 ? "invalid" : "succeeded");
+      assert.equal(server.issued, sessions);
+      assert.equal(server.said("POST").filter((one) => one.startsWith("tools/call")).length, sessions);
+    });
+  }
+});
+
+Deno.test("call inherits the deadline of its agent, the cancel of its turn and the trace of its session (GA-39)", async () => {
+  await withServer(["silence", "ok", "silence"], async (stage, server) => {
+    await writeCaller(stage, server);
+    const agent = JSON.parse(await Deno.readTextFile(stage.path("agent/agent.yaml")));
+    const limited = { ...agent, limits: { tool_timeout_ms: 500 } };
+    await stage.write({ "agent/agent.yaml": JSON.stringify(limited) });
+    // The server says nothing, and its manifest would wait for a minute.
+    const late = stage.start(...firstTurn);
+    await until("the server was told of the deadline", () => server.said("POST").some(isCancel));
+    await late.ended;
+    const [inDoubt] = linesOf(await stage.output("invocations", "last", "--json"));
+    assert.deepEqual([inDoubt?.["outcome"], server.echoed], ["unknown", []]);
+    const [first] = server.heard.filter(({ message }) => message === "tools/call");
+    const [root, seq, n] =
+      /^session\/(ses_\w+)#(\d+)\.(\d+)$/.exec(String(first?.meta["troupe/idempotency-key"]))?.slice(1) ?? [];
+    assert.equal(first?.meta["traceparent"], `00-${ulidHex(root ?? "")}-${spanHex(seq, n)}-01`);
+
+    await stage.write({ "agent/agent.yaml": JSON.stringify(agent) });
+    const running = stage.start(...firstTurn);
+    await until(
+      "the last call is under way",
+      () => server.heard.filter(({ message }) => message === "tools/call").length === 3,
+    );
+    await stage.output("cancel", "last");
+    await until("the server was told of the cancel", () => server.said("POST").filter(isCancel).length === 2);
+    assert.match((await running.ended).out, /turn 1 canceled/);
+    const [one, other] = server.heard.filter(({ message }) => message === "tools/call").slice(1);
+    const traces = [one, other].map((heard) => String(heard?.meta["traceparent"]).split("-"));
+    // One trace for a session, another for another one, and a span for each call.
+    assert.equal(traces[0]?.[1], traces[1]?.[1]);
+    assert.notEqual(traces[0]?.[1], ulidHex(root ?? ""));
+    assert.notEqual(traces[0]?.[2], traces[1]?.[2]);
+  });
+});
+
+function isCancel(said: string): boolean {
+  return said.startsWith("notifications/cancelled");
+}
+
+/** The 128 bits of an id, as a trace has them. */
+function ulidHex(id: string): string {
+  const value = [...id.replace(/^ses_/, "")].reduce(
+    (bits, digit) => bits * 32n + BigInt("0123456789ABCDEFGHJKMNPQRSTVWXYZ".indexOf(digit)),
+    0n,
+  );
+  return value.toString(16).padStart(32, "0");
+}
+
+function spanHex(seq = "", n = ""): string {
+  return Number(seq).toString(16).padStart(12, "0") + Number(n).toString(16).padStart(4, "0");
+}
 
 Deno.test("server on loopback is not reached unless the operator's configuration lists it", async () => {
   await withServer([], async (stage, server) => {

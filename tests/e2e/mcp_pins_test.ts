@@ -44,7 +44,10 @@ Deno.test("tool that is not what was approved is off until a person saw how it d
     assert.deepEqual(await verdicts(stage), { read: "quarantined", write: "ok" });
 
     // It can be seen wherever tools are shown.
-    assert.match(await stage.output("mcp", "list", ...place), /^docs +trusted +2 approved, 1 to approve /m);
+    assert.match(
+      await stage.output("mcp", "list", ...place),
+      /^docs +trusted +third_party +2 approved, 1 to approve /m,
+    );
     assert.match(await stage.output("mcp", "tools", "docs", ...place), /^read +off: it is not any more/m);
     const catalog = await stage.run("catalog", "last");
     assert.match(catalog.out, /^mcp\.docs\.read +docs__read \(off\)/m);

@@ -26,6 +26,8 @@ export interface LoginFaults {
   takesNone?: boolean;
   /** The rights that a call needs. */
   needs?: readonly string[];
+  /** The one method that needs them. Default: all do. */
+  needsFor?: string;
   /** The rights that are given, whatever is asked for. */
   gives?: readonly string[];
   hasDocuments?: boolean;
@@ -33,6 +35,12 @@ export interface LoginFaults {
   lifeSeconds?: number;
   withoutRefresh?: boolean;
   supportsIss?: boolean;
+  /** Anybody may greet the server: only what comes then needs a login. */
+  greetsAnybody?: boolean;
+  /** Scopes that the challenge names. */
+  challenged?: string;
+  /** What the protected server lets through goes on to this URL, and what comes back is its answer. */
+  behind?: string;
 }
 
 /** What happened. */
@@ -80,6 +88,13 @@ interface Grant {
   readonly challenge: string;
   readonly redirect: string;
   readonly client: string;
+}
+
+async function passOn(request: Request, body: string, url: string): Promise<Response> {
+  const headers = new Headers(request.headers);
+  for (const name of ["authorization", "host", "content-length"]) headers.delete(name);
+  const answer = await fetch(url, { method: request.method, headers, ...(body === "" ? {} : { body }) });
+  return new Response(answer.body, { status: answer.status, headers: answer.headers });
 }
 
 /** Starts both. */
@@ -229,15 +244,23 @@ export function startLoginServer(faults: LoginFaults = {}): LoginServer {
       : faults.resourceMetadata === null
       ? 'realm="mcp"'
       : `resource_metadata="${faults.resourceMetadata}"`;
+    const isOpen = faults.greetsAnybody && /"method":"initialize"/.test(body);
+    if (isOpen) return Response.json({ jsonrpc: "2.0", id: 0, result: {} });
     if (scopes === undefined || faults.takesNone) {
-      return new Response(null, { status: 401, headers: { "www-authenticate": `Bearer ${pointer}` } });
+      const asked = faults.challenged === undefined ? "" : `, scope="${faults.challenged}"`;
+      return new Response(null, {
+        status: 401,
+        headers: { "www-authenticate": `Bearer ${pointer}${asked}` },
+      });
     }
-    const missing = (faults.needs ?? []).filter((one) => !scopes.includes(one));
+    const isNeeded = faults.needsFor === undefined || body.includes(`"method":"${faults.needsFor}"`);
+    const missing = (isNeeded ? faults.needs ?? [] : []).filter((one) => !scopes.includes(one));
     if (missing.length > 0) {
       const wanted = `Bearer error="insufficient_scope", scope="${missing.join(" ")}", ${pointer}`;
       return new Response(null, { status: 403, headers: { "www-authenticate": wanted } });
     }
     counts.calls++;
+    if (faults.behind !== undefined) return await passOn(request, body, faults.behind);
     return Response.json({ body });
   });
   const origin: string = `http://127.0.0.1:${resource.addr.port}`;

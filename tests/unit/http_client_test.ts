@@ -5,6 +5,7 @@ import { Failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
 import { type McpCall, type McpCallResult, type McpClient, McpFault } from "../../src/mcp/client.ts";
 import { openHttpClient } from "../../src/mcp/http_client.ts";
+import { version } from "../../src/version.ts";
 import { type Guarded, withGuarded } from "../support/guarded.ts";
 import {
   event,
@@ -137,6 +138,37 @@ Deno.test("http client shakes hands, names its session and revision in everythin
     assert.ok(server.heard.every(({ path, headers }) => path === "/mcp" && headers.get("x-test") === "yes"));
     assert.equal(await endingOf(call(client)), "not_sent mcp_connection_closed");
   });
+});
+
+// Nobody below us, the SDK included, sends anything again: whether a call is made once more is decided by its class.
+Deno.test("http client calls itself troupe, asks for the newest revision and takes an old one, opens one stream, and repeats nothing (GA-41)", async () => {
+  const initialize = (message: HttpMessage) =>
+    json(message, {
+      protocolVersion: "2024-11-05",
+      capabilities: { tools: { listChanged: true } },
+      serverInfo: { name: "old", version: "1" },
+    });
+  let calls = 0;
+  const refuse = () => [status(503), status(429), status(500)][calls++] ?? status(500);
+  await withClient(
+    { initialize, call: refuse, list: () => status(503) },
+    async ({ client, server, world }) => {
+      const [greeted] = server.heardOf("initialize");
+      assert.deepEqual(greeted?.message.params, {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: { name: "troupe", version },
+      });
+      assert.equal(client.greeting.protocolVersion, "2024-11-05");
+      for (let made = 0; made < 3; made++) assert.doesNotMatch(await endingOf(call(client)), /^returned/);
+      await assert.rejects(client.list(new AbortController().signal));
+      await world.advance(600_000);
+      assert.equal(server.heardOf("tools/call").length, 3);
+      assert.equal(server.heardOf("tools/list").length, 1);
+      assert.equal(server.heardOf("initialize").length, 1);
+      assert.equal(server.heardOf("GET").length, 1);
+    },
+  );
 });
 
 /** What a call comes to by each answer, with nothing but the answer to go by: nobody waits for a time to pass. */

@@ -599,7 +599,7 @@ Deno.test("mcp client loses the calls in flight before it closes", async () => {
   });
 });
 
-Deno.test("mcp client reads all pages of a list, and stops where a server goes round in circles (B88)", async () => {
+Deno.test("mcp client reads all pages of a list, and stops where a server goes round in circles (B88, AR-4)", async () => {
   await withClient(startServer("many-pages"), async (client) => {
     assert.deepEqual(namesOf(await client.list(never)), ["page-1", "page-2", "page-3", "page-4", "page-5"]);
   });
@@ -614,7 +614,7 @@ Deno.test("mcp client reads all pages of a list, and stops where a server goes r
   });
 });
 
-Deno.test("mcp client keeps lists within bounds of pages and bytes, and the connection with them (B88)", async () => {
+Deno.test("mcp client keeps lists within bounds of pages and bytes, and the connection with them (B88, AR-4)", async () => {
   for (
     const [mode, bound] of [["endless-pages", limits.mcpListPagesMax], ["huge-list", limits.mcpListBytesMax]]
   ) {

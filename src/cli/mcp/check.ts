@@ -37,10 +37,11 @@ export const command = defineCommand({
   },
 });
 
-function reportOf({ loaded }: Ground, probe: Probe, tools: readonly Verdict[]) {
+function reportOf({ loaded, declaration }: Ground, probe: Probe, tools: readonly Verdict[]) {
   const { greeting, capabilities = [], listMs, notices, stderr, failure } = probe;
   return {
     server: loaded.server,
+    trust: declaration.trust,
     usable: failure === undefined,
     ...(greeting === undefined ? {} : {
       protocolVersion: greeting.protocolVersion,
@@ -64,11 +65,12 @@ interface Shown {
   readonly verdicts: readonly Verdict[];
 }
 
-function print({ terminal }: Cli, { ground: { loaded }, probe, verdicts }: Shown): void {
+function print({ terminal }: Cli, { ground: { loaded, declaration }, probe, verdicts }: Shown): void {
   const { out } = terminal;
   out.line(`${out.style.bold(loaded.server)} (${startOf(loaded.manifest)})`);
   const { greeting, capabilities = [], listMs, notices, stderr, list } = probe;
   const line = (label: string, text: string) => out.line(`  ${label.padEnd(12)} ${safeText(text)}`);
+  line("trust", declaration.trust);
   if (greeting !== undefined) {
     const { protocolVersion, era = "legacy", server, tookMs } = greeting;
     line("protocol", `${protocolVersion} (${era} era)`);

@@ -8,8 +8,8 @@
  *
  * and the same with `2026-07-28` and `baseline_2026.yaml`.
  */
-
-const main = new URL("../../../main.ts", import.meta.url).pathname;
+import { authOf, type KnownClient, secretOf } from "./known_client.ts";
+import { runAsPerson, troupe } from "./person.ts";
 
 /** A call as the script makes it. */
 interface Call {
@@ -26,11 +26,15 @@ const calls: { readonly [scenario: string]: readonly Call[] } = {
   "http-invalid-tool-headers": [{ name: "valid_tool", arguments: { region: "us-west1" } }],
 };
 
+/** What every scenario about logins calls. */
+const callOfLogins: Call = { name: "test-tool", arguments: {} };
+
 /**
  * What the suite asks for, which it hands over as JSON. A null where a schema says boolean is left out: the command
  * refuses such a call before anything is sent.
  */
 function callsOf(scenario: string): readonly Call[] {
+  if (scenario.startsWith("auth/")) return [callOfLogins];
   const context = JSON.parse(Deno.env.get("MCP_CONFORMANCE_CONTEXT") ?? "{}") as { toolCalls?: Call[] };
   const asked = calls[scenario] ?? context.toolCalls ?? [];
   return asked.map((call) => ({
@@ -39,7 +43,7 @@ function callsOf(scenario: string): readonly Call[] {
   }));
 }
 
-async function play(url: string, scenario: string): Promise<number> {
+async function play(url: string, scenario: string, client: KnownClient): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "troupe-conformance-" });
   try {
     const answers = [
@@ -57,7 +61,10 @@ async function play(url: string, scenario: string): Promise<number> {
     const files = {
       "agent/agent.yaml": agent,
       "agent/script.yaml": { answers },
-      "agent/mcp/remote.yaml": { transport: "streamable_http", url, approval_policy: "auto" },
+      "agent/mcp/remote.yaml": {
+        ...{ transport: "streamable_http", url, approval_policy: "auto" },
+        ...await authOf(scenario, url, client),
+      },
       "config/troupe/troupe.yaml": { network: { allow: ["localhost", "127.0.0.1", "[::1]"] } },
     };
     await Deno.mkdir(`${folder}/agent/mcp`, { recursive: true });
@@ -66,24 +73,27 @@ async function play(url: string, scenario: string): Promise<number> {
     for (const [path, content] of Object.entries(files)) {
       await Deno.writeTextFile(`${folder}/${path}`, JSON.stringify(content));
     }
-    const { code } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--quiet", main, "run", "agent", "go", "--workspace", "ws", "--answer", "allow"],
+    const desk = {
       cwd: folder,
       env: {
         TROUPE_STORE: `${folder}/store.db`,
         XDG_CONFIG_HOME: `${folder}/config`,
         XDG_DATA_HOME: `${folder}/data`,
+        ...secretOf(client),
       },
-      stdin: "null",
-      stdout: "inherit",
-      stderr: "inherit",
-    }).output();
-    return code;
+    };
+    // A manifest that names a secret is read under the rules of a run: its server has to be trusted.
+    if (secretOf(client) !== undefined) {
+      await troupe(desk, ["trust", "agent", "--workspace", "ws", "--yes"]);
+    }
+    return await runAsPerson(desk);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
 if (import.meta.main) {
-  Deno.exit(await play(Deno.args.at(-1) ?? "", Deno.env.get("MCP_CONFORMANCE_SCENARIO") ?? ""));
+  const told = (name: string) => Deno.env.get(`MCP_CONFORMANCE_${name}`);
+  const client = JSON.parse(told("CONTEXT") ?? "{}") as KnownClient;
+  Deno.exit(await play(Deno.args.at(-1) ?? "", told("SCENARIO") ?? "", client));
 }
