@@ -181,7 +181,7 @@ export const connectionMachine = connectionSetup.createMachine({
             target: "quarantined",
             actions: ["noteCrash", "noteQuarantine", "clearSession", "tellLost"],
           },
-          { target: "recovering", actions: ["noteCrash", "clearSession", "tellLost"] },
+          { target: "recovering", actions: ["noteCrash", "clearSession", "tellFailed", "tellLost"] },
         ],
         onError: { target: "recovering", actions: ["noteFailure", "clearSession", "tellLost"] },
       },
@@ -259,7 +259,7 @@ export const connectionMachine = connectionSetup.createMachine({
     },
     quarantined: { // Ended by itself too often: only a person or another declaration has it started again.
       tags: "rest",
-      entry: ["answerFailed", "farewell"],
+      entry: ["tellFailed", "answerFailed", "farewell"],
       on: heldBack,
     },
   },

@@ -79,7 +79,13 @@ export const connectionSetup = setup({
     }),
     noteCrash: assign(({ context, event }) => health.crashed(context, event)),
     noteListingCrash: assign(({ context, event }) => health.crashedListing(context, event)),
-    noteFailed: assign(({ context }) => health.failedOnce(context)),
+    noteFailed: enqueueActions(({ context, enqueue }) => {
+      enqueue.assign(health.failedOnce(context));
+      enqueue("tellFailed");
+    }),
+    tellFailed: enqueueActions(({ context, enqueue }) => {
+      for (const params of answers.failedNotes(context)) enqueue({ type: "post", params });
+    }),
     noteRecovered: assign(health.recovered),
     noteQuarantine: assign(({ context }) => ({ failure: health.quarantine(context) })),
     noteParking: assign({ isParking: true }),

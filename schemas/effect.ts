@@ -169,7 +169,17 @@ export const McpNews = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("list_changed") }),
   z.strictObject({ type: z.literal("idle") }),
   /** `served`: calls that it has answered since it was started. */
-  z.strictObject({ type: z.literal("ended"), failure: Failure, served: z.int().min(0) }),
+  z.strictObject({
+    type: z.literal("ended"),
+    failure: Failure,
+    served: z.int().min(0),
+    /** How a process ended, and the end of what it wrote to its standard error; earlier releases do not tell. */
+    end: z.strictObject({
+      code: z.int().nullable(),
+      signal: z.string().max(20).nullable(),
+      stderr: z.string().max(20_000),
+    }).exactOptional(),
+  }),
 ]);
 /** What `mcp.watch` yields. */
 export type McpNews = z.infer<typeof McpNews>;

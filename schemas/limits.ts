@@ -176,6 +176,10 @@ export const limits = {
   /** Waits before a broken stream is opened again: at first, unless the server says so, and at most. Milliseconds. */
   mcpReopenMs: 1_000,
   mcpReopenMsMax: 60_000,
+  /** Of the end of what a server wrote to its standard error, when it ended. */
+  mcpStderrCharactersMax: 12_000,
+  /** Of the private log of servers' standard error; what is older goes to one file beside it, and then away. */
+  mcpLogFileBytesMax: 4 * 1_048_576,
   mcpSchemaBytesMax: 64 * 1_024,
   /** Tools that are approved at most of one declaration, over all that its server ever showed. */
   mcpPinsMax: 4_096,
@@ -223,10 +227,13 @@ export const limits = {
   /** The end of a child process: how long it is waited for after the end of its input, then after TERM. */
   processEofGraceMs: 1_500,
   processTermGraceMs: 1_500,
-  processStderrTailBytesMax: 8 * 1_024,
+  /** Enough for the characters that are kept of it, whatever they are. */
+  processStderrTailBytesMax: 48_000,
 
   urlCharactersMax: 8_192,
   hostNameCharactersMax: 253,
+  /** Kinds of decisions about URLs that are told of at once; a server whose requests meet more is odd. */
+  urlDecisionsToldMax: 32,
   dnsMs: 5_000,
   dnsAddressesMax: 16,
   httpConnectMs: 10_000,

@@ -15,7 +15,7 @@ import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
 import { cleanFailure, cleanText } from "./clean.ts";
 import { runUntil } from "./deadline.ts";
-import type { PerformerResult, Performers } from "./performer.ts";
+import type { Performer, PerformerResult, Performers } from "./performer.ts";
 
 /** Options of {@linkcode createMcpConnection}. */
 export interface McpConnectionOptions {
@@ -42,8 +42,9 @@ type ConnectionPort = Extract<PortKind, "mcp.connect" | "mcp.list" | "mcp.watch"
 /** Makes the performers of connections. */
 export function createMcpConnection(options: McpConnectionOptions): Pick<Performers, ConnectionPort> {
   const { connections, redactor, seams: { clock } } = options;
+  const audited = auditOf(connections);
   return {
-    "mcp.connect": async ({ root, request, signal, report }) => {
+    "mcp.connect": audited(async ({ root, request, signal, report }) => {
       const { declaration, launch } = request.args;
       const deadlineAtMs = request.deadlineAtMs ?? clock.now();
       const onNotice = (text: string) =>
@@ -53,9 +54,9 @@ export function createMcpConnection(options: McpConnectionOptions): Pick<Perform
       if (signal.aborted) return canceled();
       const status = made.code === "mcp_connect_timed_out" ? "timed_out" : "failed";
       return { status, failure: cleanFailure(redactor, made) };
-    },
-    "mcp.list": (performance) => list(performance.root, performance, options),
-    "mcp.watch": async ({ root, request, signal }) => {
+    }),
+    "mcp.list": audited((performance) => list(performance.root, performance, options)),
+    "mcp.watch": audited(async ({ root, request, signal }) => {
       const ended = await runUntil(
         { clock, deadlineAtMs: Infinity, signal },
         () => connections.watch({ root, ...request.args, signal }),
@@ -65,13 +66,33 @@ export function createMcpConnection(options: McpConnectionOptions): Pick<Perform
       if ("code" in ended.value) return { status: "failed", failure: cleanFailure(redactor, ended.value) };
       if (ended.value.type !== "ended") return { status: "ok", value: { ...ended.value } };
       const why = cleanFailure(redactor, ended.value.failure);
-      return { status: "ok", value: { ...ended.value, failure: { ...why } } };
-    },
-    "mcp.close": async ({ root, request }) => {
+      const { end } = ended.value;
+      const said = end && { end: { ...end, stderr: cleanText(redactor, end.stderr, "durable") } };
+      return { status: "ok", value: { ...ended.value, failure: { ...why }, ...said } };
+    }),
+    "mcp.close": audited(async ({ root, request }) => {
       const end = await connections.close({ root, ...request.args });
       const log = end.log === undefined ? {} : { log: cleanText(redactor, end.log, "durable") };
       return { status: "ok", value: { ...end, stderr: cleanText(redactor, end.stderr, "durable"), ...log } };
-    },
+    }),
+  };
+}
+
+/**
+ * Wraps a performer of a connection, so that what was decided about its URLs meanwhile is in its journal: a note for each
+ * decision with its count (DM-71). Requests of calls are among those that the next of these tells of.
+ */
+function auditOf(connections: Pick<Connections, "takeUrlDecisions">) {
+  return <K extends ConnectionPort>(perform: Performer<K>): Performer<K> => async (performance) => {
+    try {
+      return await perform(performance);
+    } finally {
+      // What nobody waits for can tell nothing: the next one does.
+      const told = performance.signal.aborted ? [] : connections.takeUrlDecisions(performance.root);
+      for (const { headersStripped: _, ...decision } of told) {
+        performance.note?.("mcp.url_decision", decision as unknown as Json);
+      }
+    }
   };
 }
 

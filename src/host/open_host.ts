@@ -7,6 +7,7 @@ import { createLogins } from "./logins.ts";
 import { lockStore, type StoreLock } from "../journal/store_lock.ts";
 import { Connections, type OwnProgram } from "../mcp/connections.ts";
 import { PrivateHomes } from "../mcp/private_homes.ts";
+import { ServerLog } from "../mcp/server_log.ts";
 import { GuardedClient } from "../net/guarded_client.ts";
 import { UrlPolicy } from "../net/url_policy.ts";
 import { ProcessRegistry } from "../processes/registry.ts";
@@ -57,6 +58,8 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
     const way = { fetch: http.fetch, clock, digest };
+    const redactor = createDoorRedactor(known, await doorOptions(location, seams));
+    const serverLog = await ServerLog.beside({ store: location, redactor, clock, log });
     const connections = new Connections({
       registry,
       clock,
@@ -64,6 +67,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       onBound: (value) => void known.add({ value, name: "variable", source: "bound" }),
       homes,
       self,
+      onEnd: (end) => serverLog.note(end),
       fetch: http.fetch,
       authorize: createLogins({ ...way, trustFile: trustFile(env), known, readSecret }),
     });
@@ -76,7 +80,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
         made.services = services;
         return createHostPerformers(services, connections, new PinStore(pinFolder(trustFile(env))));
       },
-      redactor: createDoorRedactor(known, await doorOptions(location, seams)),
+      redactor,
       strict: (options.strict ?? false) || config.durability === "strict",
       hasAnswerer: () => options.isAttended || answerers.areThere,
     }).catch((error) => {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { McpCapability, type McpEnd, type McpGreeting } from "../../schemas/effect.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import { limits } from "../../schemas/limits.ts";
 import { version } from "../version.ts";
 import { type Ended, runUntil } from "../effects/deadline.ts";
 import type { Child } from "../processes/child.ts";
@@ -10,7 +11,7 @@ import { head } from "../tools/visible.ts";
 import { type McpCall, type McpCallResult, performCall } from "./call.ts";
 import { NotSentError, RequestError } from "./asked.ts";
 import { ChildTransport } from "./child_transport.ts";
-import { lastWords, oneLine, plainText } from "./plain_text.ts";
+import { lastText, lastWords, oneLine } from "./plain_text.ts";
 import { type Connection, foreverMs, McpFault, refusal } from "./request.ts";
 import { Client, McpError } from "./sdk_v1.ts";
 import { ServerNotices } from "./server_notices.ts";
@@ -23,7 +24,7 @@ export { McpFault } from "./request.ts";
 const versionCharactersMax = 40;
 const nameCharactersMax = 200;
 const capabilitiesMax = 64;
-const stderrCharactersMax = 20_000;
+const logCharactersMax = 20_000;
 const lastWordsCharactersMax = 1_000;
 const problemCharactersMax = 300;
 
@@ -59,7 +60,7 @@ export interface Carrier {
 /** How a connection ended: why, and how the process did, if there was one. */
 export interface McpClosed {
   readonly failure: Failure;
-  readonly end: Pick<McpEnd, "code" | "signal"> | undefined;
+  readonly end: Pick<McpEnd, "code" | "signal" | "stderr"> | undefined;
 }
 
 /** An open connection to a server. */
@@ -128,7 +129,7 @@ function farSideOf(child: Child): FarSide {
   return {
     end: async () => {
       const { code, signal } = await child.close();
-      return { code, signal, stderr: plainText(child.stderr(), Infinity).slice(-stderrCharactersMax) };
+      return { code, signal, stderr: lastText(child.stderr(), limits.mcpStderrCharactersMax) };
     },
     kill: () => child.kill(),
     lastWords: () => child.stderr(),
@@ -222,7 +223,7 @@ class OpenClient implements McpClient {
 
   async close(): Promise<McpEnd> {
     await this.#connection.transport.close();
-    const log = this.#notices.log(stderrCharactersMax);
+    const log = this.#notices.log(logCharactersMax);
     return { ...await this.#far.end(), ...(log === "" ? {} : { log }) };
   }
 
@@ -234,8 +235,8 @@ class OpenClient implements McpClient {
   /** A server without a connection is of no use: whatever lost it, the process is ended too. */
   async #end(): Promise<McpClosed> {
     const reason = await this.#connection.transport.lost;
-    const { code, signal } = await this.close();
-    return { failure: withLastWords(reason, this.#far.lastWords()), end: { code, signal } };
+    const { code, signal, stderr } = await this.close();
+    return { failure: withLastWords(reason, this.#far.lastWords()), end: { code, signal, stderr } };
   }
 }
 

@@ -1,21 +1,23 @@
 /** The open connections of one runtime: starts servers, keeps their clients by the address of their root, ends them. */
 import { connectMs, isPackageRunner } from "../../actors/package_runner.ts";
 import type { McpEnd, McpGreeting, McpNews } from "../../schemas/effect.ts";
-import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import type { Failure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { McpDeclaration, StdioManifest } from "../../schemas/manifest.ts";
-import { ProcessError } from "../processes/child.ts";
 import type { ProcessRegistry } from "../processes/registry.ts";
 import type { Clock } from "../seams.ts";
 import { CallCount } from "./call_count.ts";
-import type { HandshakeOptions, McpClient, McpFault } from "./client.ts";
+import type { HandshakeOptions, McpClient } from "./client.ts";
+import { closedEarly, gone, missingVariables, named, whyNot } from "./connection_failure.ts";
 import { Gate } from "./gate.ts";
 import { asNotCached } from "./npm_program.ts";
-import { HomeError, type PrivateHomes } from "./private_homes.ts";
+import type { PrivateHomes } from "./private_homes.ts";
 import { openSession, type SessionDoor } from "./open_session.ts";
+import type { ServerEnd } from "./server_log.ts";
 import { type OwnProgram, programOf } from "./server_program.ts";
-import { cleanFailure, redactingClient } from "./redacting_client.ts";
+import { redactingClient } from "./redacting_client.ts";
+import { type CountedDecision, UrlTally } from "./url_tally.ts";
 import { expandVariables, type ReadVariable } from "./variables.ts";
 
 export type { OwnProgram } from "./server_program.ts";
@@ -32,6 +34,8 @@ export interface ConnectionsOptions extends SessionDoor {
   readonly homes: PrivateHomes;
   /** What `troupe` means as a command. */
   readonly self: OwnProgram;
+  /** Told of every process that ended, however it did. */
+  readonly onEnd?: (end: ServerEnd) => void;
 }
 
 /** One start of one server. */
@@ -78,6 +82,8 @@ interface Live {
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #live = new Map<RootAddress, Live>();
+  /** What was decided about the URLs of their requests. */
+  readonly #tallies = new Map<RootAddress, UrlTally>();
   /** Connections that are being opened. */
   readonly #opening = new Set<RootAddress>();
   readonly #gate = new Gate(limits.mcpConnectsAtOnceMax);
@@ -97,6 +103,19 @@ export class Connections {
   clientOf(root: RootAddress): McpClient | undefined {
     const live = this.#live.get(root);
     return live === undefined || live.isGone ? undefined : live.client;
+  }
+
+  /** What was decided about URLs for a connection since this was asked last (DM-71). */
+  takeUrlDecisions(root: RootAddress): readonly CountedDecision[] {
+    const taken = this.#tallies.get(root)?.take() ?? [];
+    if (!this.#live.has(root)) this.#tallies.delete(root);
+    return taken;
+  }
+
+  #tallyOf(root: RootAddress): UrlTally {
+    const tally = this.#tallies.get(root) ?? new UrlTally();
+    this.#tallies.set(root, tally);
+    return tally;
   }
 
   /**
@@ -131,11 +150,12 @@ export class Connections {
     const patience = { clock, connectMs: connectMs(manifest, launch), deadlineAtMs, signal, onNotice };
     try {
       const opened = manifest.transport === "stdio"
-        ? await this.#openChild(declaration, { manifest, values }, patience)
+        ? await this.#openChild({ root, declaration }, { manifest, values }, patience)
         : await openSession(this.#options, {
           subject: { server, manifest },
           headers: values,
           handshake: patience,
+          onDecision: (decision) => this.#tallyOf(root).note(decision),
         });
       if ("code" in opened) return named(server, opened);
       const calls = new CallCount(clock);
@@ -150,7 +170,7 @@ export class Connections {
   }
 
   async #openChild(
-    declaration: McpDeclaration,
+    { root, declaration }: Pick<ConnectOrder, "root" | "declaration">,
     { manifest, values }: {
       readonly manifest: StdioManifest;
       readonly values: { readonly [name: string]: string };
@@ -161,10 +181,11 @@ export class Connections {
     const loading = import("./client.ts");
     loading.catch(() => {});
     const home = await this.#options.homes.homeOf(declaration);
-    const { env, self } = this.#options;
+    const { env, self, onEnd } = this.#options;
     const program = programOf(declaration, manifest, { home, values, env, self });
     if ("code" in program) return program;
     const child = await this.#options.registry.start({ ...program, cwd: declaration.cwd });
+    void child.ended.then((end) => onEnd?.({ connection: root, ...end, stderr: child.stderr() }));
     const { openMcpClient } = await loading;
     return await openMcpClient({ ...handshake, child });
   }
@@ -200,7 +221,9 @@ export class Connections {
     enough.abort();
     if (typeof first === "string") return { type: first };
     this.#forget(root, live);
-    return { type: "ended", failure: named(live.server, first.failure), served: live.calls.served };
+    const { failure: why, end } = first;
+    const told = { type: "ended", failure: named(live.server, why), served: live.calls.served } as const;
+    return end === undefined || live.client.isRemote ? told : { ...told, end };
   }
 
   /** Resolves when nobody has called for long, and none is in flight; never once `signal` is aborted. */
@@ -244,43 +267,4 @@ export class Connections {
   #forget(root: RootAddress, live: Live): void {
     if (this.#live.get(root) === live) this.#live.delete(root);
   }
-}
-
-function missingVariables(server: string, missing: readonly string[]): Failure {
-  const names = missing.join(", ");
-  return failure(
-    "mcp_variable_missing",
-    `The server "${server}" is left out: its manifest names ${names}, which is not set; set it and try again`,
-  );
-}
-
-function closedEarly({ server }: McpDeclaration): Failure {
-  return retryableFailure(
-    "mcp_connection_closed",
-    `The connection to "${server}" was closed before it was ready`,
-  );
-}
-
-function gone(): Failure {
-  return failure("interrupted", "The server ended with the runtime that had started it");
-}
-
-function named(server: string, why: Failure): Failure {
-  return { ...why, message: `${server}: ${why.message}`.slice(0, 2_000) };
-}
-
-/** Why a server cannot be used. What is no expected ending is thrown on. */
-function whyNot(server: string, error: unknown, secrets: readonly string[]): Failure {
-  if (error instanceof HomeError) return error.failure;
-  if (isMcpFault(error)) return named(server, cleanFailure(error.failure, secrets));
-  if (error instanceof ProcessError) {
-    const why = failure("mcp_connect_failed", error.message);
-    return named(server, cleanFailure(why, secrets));
-  }
-  throw error;
-}
-
-/** By its name: its class comes with the SDK, which may not be loaded. */
-function isMcpFault(error: unknown): error is McpFault {
-  return error instanceof Error && error.name === "McpFault";
 }

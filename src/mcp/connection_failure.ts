@@ -1,0 +1,50 @@
+/** Why a connection to a server did not come about, or is gone. */
+import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import type { McpDeclaration } from "../../schemas/manifest.ts";
+import { ProcessError } from "../processes/child.ts";
+import type { McpFault } from "./client.ts";
+import { HomeError } from "./private_homes.ts";
+import { cleanFailure } from "./redacting_client.ts";
+
+/** Why a server is not started whose manifest names what is not there. */
+export function missingVariables(server: string, missing: readonly string[]): Failure {
+  const names = missing.join(", ");
+  return failure(
+    "mcp_variable_missing",
+    `The server "${server}" is left out: its manifest names ${names}, which is not set; set it and try again`,
+  );
+}
+
+/** Why nobody gets a connection that was closed before it was ready. */
+export function closedEarly({ server }: McpDeclaration): Failure {
+  return retryableFailure(
+    "mcp_connection_closed",
+    `The connection to "${server}" was closed before it was ready`,
+  );
+}
+
+/** Why a server is not there that an earlier runtime had started. */
+export function gone(): Failure {
+  return failure("interrupted", "The server ended with the runtime that had started it");
+}
+
+/** A failure with the name of its server in front. */
+export function named(server: string, why: Failure): Failure {
+  return { ...why, message: `${server}: ${why.message}`.slice(0, 2_000) };
+}
+
+/** Why a server cannot be used. What is no expected ending is thrown on. */
+export function whyNot(server: string, error: unknown, secrets: readonly string[]): Failure {
+  if (error instanceof HomeError) return error.failure;
+  if (isMcpFault(error)) return named(server, cleanFailure(error.failure, secrets));
+  if (error instanceof ProcessError) {
+    const why = failure("mcp_connect_failed", error.message);
+    return named(server, cleanFailure(why, secrets));
+  }
+  throw error;
+}
+
+/** By its name: its class comes with the SDK, which may not be loaded. */
+function isMcpFault(error: unknown): error is McpFault {
+  return error instanceof Error && error.name === "McpFault";
+}
