@@ -31,6 +31,8 @@ export const connectionSetup = setup({
     isCrash: ({ event }) => health.isCrash(event),
     isOfConfiguration: ({ context }) => health.isOfConfiguration(context.failure),
     isWornOutFailing: ({ context }) => rules.isFailing(context) && health.isWornOut(context),
+    isDrifted: ({ context }) => rules.isFailing(context) && health.isDrifted(context.failure),
+    isApprovable: ({ context, event }) => health.isApprovable(context, event),
     isMisdeclared: ({ context }) => rules.isFailing(context) && health.isOfConfiguration(context.failure),
     isParked: ({ context }) => context.isParking === true && !context.isAwaited && !context.isClosing,
     isReopening: ({ context }) => context.isAwaited && !context.isClosing,
@@ -83,6 +85,7 @@ export const connectionSetup = setup({
       enqueue.assign(health.failedOnce(context));
       enqueue("tellFailed");
     }),
+    noteHeld: assign(({ context: { epoch = 0 } }) => ({ failedEpoch: epoch })),
     tellFailed: enqueueActions(({ context, enqueue }) => {
       for (const params of answers.failedNotes(context)) enqueue({ type: "post", params });
     }),

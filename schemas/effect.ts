@@ -210,6 +210,8 @@ export const McpEnd = z.strictObject({
   stderr: z.string().max(20_000),
   /** Of a session by HTTP: the method of the last that the server said unasked. */
   lastEvent: z.string().max(200).nullable().exactOptional(),
+  /** Of a session by HTTP that was given back: true if the server ended it, false if it did not know it, else why not. */
+  goodbye: z.union([z.boolean(), Failure]).exactOptional(),
   /** The end of what it told by `notifications/message` outside of calls, each line with its level, without secrets. */
   log: z.string().max(20_000).exactOptional(),
 });

@@ -9,7 +9,7 @@ import { internOffer } from "../../actors/library.ts";
 import { canonicalBytes } from "../canonical.ts";
 import type { BlobDraft } from "../journal/unit.ts";
 import type { Connections } from "../mcp/connections.ts";
-import { type Drift, driftReason, pinTools, type ToolPin } from "../mcp/pinned_tools.ts";
+import { driftFailure, driftReason, pinTools, type Review, type ToolPin } from "../mcp/pinned_tools.ts";
 import { readTools } from "../mcp/tool_list.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
@@ -30,11 +30,11 @@ export interface McpConnectionOptions {
 
 /** Compares what a server tells with what was approved of it. */
 export interface ToolReview {
-  /** Those of the tools that must not be called, and why. */
+  /** Those of the tools that must not be called, and why; and whether that is most of what was approved. */
   review(
     declaration: McpDeclaration,
     told: ReadonlyMap<string, ToolPin>,
-  ): Promise<ReadonlyMap<string, Drift> | Failure>;
+  ): Promise<Omit<Review, "pins"> | Failure>;
 }
 
 type ConnectionPort = Extract<PortKind, "mcp.connect" | "mcp.list" | "mcp.watch" | "mcp.close">;
@@ -146,9 +146,10 @@ async function reviewed(
 ): Promise<ReadonlyMap<string, string> | Failure> {
   if (pins === undefined || declaration.trust === "trusted_local") return new Map();
   const told = await pinTools(raw, new Set(source.tools.map(({ name }) => name)), digest);
-  const drifted = await pins.review(declaration, told);
-  if ("code" in drifted) return drifted;
-  return new Map([...drifted].map(([tool, drift]) => [tool, driftReason(drift, declaration.server)]));
+  const review = await pins.review(declaration, told);
+  if ("code" in review) return review;
+  if (review.isAnother) return driftFailure(declaration.server);
+  return new Map([...review.drifted].map(([tool, drift]) => [tool, driftReason(drift, declaration.server)]));
 }
 
 function canceled(): PerformerResult {

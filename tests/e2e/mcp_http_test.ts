@@ -198,6 +198,9 @@ Deno.test("session of a server is told with its transport, URL, id, state and gr
     const { connection, ...record } = mcpSessions?.[0] ?? {};
     assert.match(String(connection), /^connection\/remote@ses_/);
     assert.deepEqual(record, {
+      server: "remote",
+      state: "pending",
+      failure: null,
       transport_kind: "streamable_http",
       server_url: server.url,
       session_id: null,
@@ -225,7 +228,7 @@ Deno.test("session of a server is told with its transport, URL, id, state and gr
     assert.deepEqual(server.said("DELETE"), ["- session-2"]);
     assert.match(
       await stage.output("inspect", "last"),
-      /MCP sessions\n.*\n *connection\/remote@.*closed +2 +notifications\/ready/,
+      /MCP sessions\n.*\n *connection\/remote@.*closed +2 +notifications\/ready +sessions +2025-06-18/,
     );
   });
 });

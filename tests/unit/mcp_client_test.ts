@@ -140,7 +140,7 @@ Deno.test("mcp client shakes hands, lists, calls with the idempotency key, and c
     assertGone(child);
     const closed = await client.closed;
     assert.equal(closed.failure.code, "mcp_connection_closed");
-    assert.deepEqual(closed.end, { code: 0, signal: null });
+    assert.deepEqual(closed.end, { code: 0, signal: null, stderr: "" });
     assert.deepEqual(await client.close(), end);
     await failureOf(call(client), ["not_sent", "mcp_connection_closed"]);
     assert.equal((await listFault(client.list(never))).code, "mcp_connection_closed");

@@ -130,8 +130,19 @@ function listed(body: unknown): Pick<ServerEvent, "event" | "text"> {
 function endOf(body: unknown): string {
   const signal = peekText(body, "value", "signal");
   const code = peekText(body, "value", "code");
+  const goodbye = goodbyeText(peek(body, "value", "goodbye"));
+  if (goodbye !== undefined) return goodbye;
   const how = signal !== "" ? `signal ${signal}` : code !== "" ? `exit code ${code}` : "it had ended already";
   return withWords(how, peekText(body, "value", "stderr"));
+}
+
+/** How a session by HTTP was given back. */
+function goodbyeText(goodbye: unknown): string | undefined {
+  if (goodbye === undefined) return undefined;
+  if (typeof goodbye === "boolean") {
+    return goodbye ? "the session was given back" : "its session was not known any more";
+  }
+  return reasonOf(goodbye).text;
 }
 
 /** What happened, with the end of what the server wrote; a failure tells less of that already. */
