@@ -70,6 +70,7 @@ export function createHostPerformers(
     seams,
     mcp: createMcpCall({
       clientOf: (connection) => connections.clientOf(connection),
+      fingerprintOf: (connection) => connections.fingerprintOf(connection),
       open: (connection) => services.tellConnection(connection, { type: "connection.open" }),
       refresh: (connection) => {
         const asked = services.tellConnection(connection, {

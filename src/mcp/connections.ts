@@ -72,6 +72,8 @@ interface Live {
   readonly launch: number;
   readonly client: McpClient;
   readonly server: string;
+  /** Of the declaration that it was started by. */
+  readonly fingerprint: string;
   readonly secrets: readonly string[];
   readonly calls: CallCount;
   /** True once it takes no calls any more. */
@@ -103,6 +105,11 @@ export class Connections {
   clientOf(root: RootAddress): McpClient | undefined {
     const live = this.#live.get(root);
     return live === undefined || live.isGone ? undefined : live.client;
+  }
+
+  /** Fingerprint of the declaration that an open connection was started by. */
+  fingerprintOf(root: RootAddress): string | undefined {
+    return this.#live.get(root)?.fingerprint;
   }
 
   /** What was decided about URLs for a connection since this was asked last (DM-71). */
@@ -160,7 +167,8 @@ export class Connections {
       if ("code" in opened) return named(server, opened);
       const calls = new CallCount(clock);
       const client = calls.counted(redactingClient(opened, secrets));
-      this.#keep(root, { launch, client, server, secrets, calls, isGone: false });
+      const { fingerprint } = declaration;
+      this.#keep(root, { launch, client, server, fingerprint, secrets, calls, isGone: false });
       return { ...client.greeting, tookMs: clock.now() - startedAt };
     } catch (error) {
       const why = whyNot(server, error, secrets);

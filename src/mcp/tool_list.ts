@@ -86,10 +86,10 @@ function sourceOf(
   connection: RootAddress,
   tools: ToolDefinition[],
 ): CatalogSource {
-  const { server, trust, origin } = declaration;
+  const { server, trust, origin, fingerprint } = declaration;
   return {
     kind: "mcp",
-    provenance: { source: "mcp", origin: head(`${server}: ${origin}`, originCharactersMax), trust },
+    provenance: { source: "mcp", origin: head(`${server}: ${origin}`, originCharactersMax), trust, fingerprint },
     adapter: "mcp",
     server,
     binding: connection,

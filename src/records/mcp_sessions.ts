@@ -64,6 +64,7 @@ class SessionFold {
 
   #declared(declaration: unknown): void {
     const transport = peekText(declaration, "manifest", "transport");
+    if (peek(declaration, "manifest", "enabled") === false) this.#change({ state: "disabled" });
     if (transport === "stdio") this.#change({ transport_kind: "stdio", server_url: null });
     else if (transport === "streamable_http") {
       const url = urlWithoutQuery(peekText(declaration, "manifest", "url"));

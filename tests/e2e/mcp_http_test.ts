@@ -137,6 +137,24 @@ Deno.test("call of an idempotent tool over a lost session is made once more by t
   });
 });
 
+Deno.test("call whose answer is cut off is in doubt, never a success by what came of it, unless a repeat harms nobody (F24)", async () => {
+  await withServer(["cut"], async (stage, server) => {
+    await writeCaller(stage, server);
+    const ended = await stage.run(...firstTurn, "--answer", "deny");
+    assert.match(ended.out, /mcp\.remote\.echo .*unknown {2}http_connection_lost: .*may have be/, ended.out);
+    assert.deepEqual(server.echoed, [{ message: "first" }]);
+    const { invocations } = await recordsOf(stage) as { readonly [name: string]: Line[] };
+    assert.deepEqual(invocations?.map(({ outcome }) => outcome), ["unknown"]);
+  });
+  await withServer(["cut"], async (stage, server) => {
+    await writeCaller(stage, server, { effects: { "mcp.remote.*": "idempotent" } });
+    await stage.output(...firstTurn, "--answer", "deny");
+    const { invocations } = await recordsOf(stage) as { readonly [name: string]: Line[] };
+    assert.deepEqual(invocations?.map(({ outcome }) => outcome), ["succeeded", "succeeded", "succeeded"]);
+    assert.equal(server.echoed.length, 4);
+  });
+});
+
 Deno.test("server on loopback is not reached unless the operator's configuration lists it", async () => {
   await withServer([], async (stage, server) => {
     await writeCaller(stage, server);
@@ -150,7 +168,7 @@ Deno.test("server on loopback is not reached unless the operator's configuration
   });
 });
 
-Deno.test("header of a manifest gets its variable once connecting was approved, and the value stays out of the journal (DM-67)", async () => {
+Deno.test("header of a manifest gets its variable once connecting was approved, and the value stays out of the journal (CM-71, DM-67)", async () => {
   await withServer([], async (stage, server) => {
     await writeCaller(stage, server, { headers: { "X-Key": "key ${E2E_TOKEN}" } });
     const secret = "s3cret-value-of-the-operator";

@@ -40,7 +40,7 @@ function wear(run: ConnectionRun, times: number): void {
   }
 }
 
-Deno.test("connection answers from memory for 30 s after a failure, then has one attempt for all who want it (DM-58)", () => {
+Deno.test("connection answers from memory for 30 s after a failure, then has one attempt for all who want it (DM-58, DM-137)", () => {
   const run = backingOff();
   const failedAt = run.now - 1;
   assert.deepEqual([run.state(), run.hasTag("rest"), run.pending()], ["backoff", true, ["timer.set"]]);

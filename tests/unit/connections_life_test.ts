@@ -124,7 +124,7 @@ function textOf(result: McpCallResult): string {
   return content[0]?.text ?? "";
 }
 
-Deno.test("nine servers are ready while a tenth, asked for first, says nothing (DM-57)", () =>
+Deno.test("nine servers are ready while a tenth, asked for first, says nothing (DM-57, DM-137)", () =>
   onStage(async ({ connections, order, open }) => {
     const abort = new AbortController();
     const hung = order("hung", { mode: "never-answers", signal: abort.signal });
