@@ -141,6 +141,13 @@ Deno.test("http client shakes hands, names its session and revision in everythin
   });
 });
 
+/** An answer that were whole, did not one byte of its text belong to no character. */
+function spoilt({ id }: HttpMessage): Uint8Array<ArrayBuffer> {
+  const bytes = new TextEncoder().encode(JSON.stringify({ jsonrpc: "2.0", id, result: said("x") }));
+  bytes[bytes.lastIndexOf("x".charCodeAt(0))] = 0xff;
+  return bytes;
+}
+
 /** What a call comes to by each answer, with nothing but the answer to go by: nobody waits for a time to pass. */
 const answers: { readonly [name: string]: readonly [string, NonNullable<HttpQuirks["call"]>] } = {
   "a stream that ends before the answer": ["lost mcp_protocol_error", () => events([": nothing\n\n"])],
@@ -161,14 +168,13 @@ const answers: { readonly [name: string]: readonly [string, NonNullable<HttpQuir
   ],
   "bytes that are no UTF-8 (B99)": [
     "lost mcp_protocol_error",
-    () =>
-      new Response(new Uint8Array([0x22, 0xff, 0x22]), { headers: { "content-type": "application/json" } }),
+    (message) => new Response(spoilt(message), { headers: { "content-type": "application/json" } }),
   ],
   "an event that is no UTF-8 (B99)": [
     "lost mcp_protocol_error",
-    () => events([new Uint8Array([...new TextEncoder().encode("data: "), 0xff, 0x0a, 0x0a])]),
+    (message) => events(["data: ", spoilt(message), "\n\n"]),
   ],
-  "two messages in one event (B99)": [
+  "two messages in one event": [
     "lost mcp_protocol_error",
     (message) => events([`data: ${JSON.stringify(message)}${JSON.stringify(message)}\n\n`]),
   ],
