@@ -149,6 +149,8 @@ export const limits = {
   mcpListMs: 30_000,
   /** How long a server's tools are taken for what they were when they were listed. Milliseconds. */
   mcpListAgeMs: 900_000,
+  /** Tools of a list that are read in one go. */
+  mcpToolsReadAtOnceMax: 50,
   mcpListPageMs: 10_000,
   mcpListPagesMax: 64,
   mcpListBytesMax: 4 * 1_048_576,
@@ -259,7 +261,7 @@ export const limits = {
   httpDecodeSliceBytes: 4_096,
   httpReadBytes: 65_536,
   httpExchangesAtOnceMax: 256,
-  httpIdlePerOriginMax: 4,
+  httpIdlePerOriginMax: 32,
   /** Shorter than the five seconds after which common servers close. Milliseconds. */
   httpKeepMs: 4_000,
 

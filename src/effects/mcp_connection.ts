@@ -1,6 +1,5 @@
 /** `mcp.connect`, `mcp.list`, `mcp.watch`, `mcp.close`: what a connection asks of its server. */
 import type { PortKind } from "../../schemas/effect.ts";
-import type { CatalogSource } from "../../schemas/catalog.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
@@ -10,7 +9,7 @@ import { canonicalBytes } from "../canonical.ts";
 import type { BlobDraft } from "../journal/unit.ts";
 import type { Connections } from "../mcp/connections.ts";
 import { driftFailure, driftReason, pinTools, type Review, type ToolPin } from "../mcp/pinned_tools.ts";
-import { readTools } from "../mcp/tool_list.ts";
+import { ToolReader } from "../mcp/tool_list.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
 import { cleanFailure, cleanText } from "./clean.ts";
@@ -106,9 +105,9 @@ async function list(
   const raw = await connections.list({ root, launch }, signal);
   if (signal.aborted) return canceled();
   if ("code" in raw) return { status: "failed", failure: cleanFailure(redactor, raw) };
-  const options = { declaration, connection: root, capabilities };
-  const { source: read, rejected, rejectedCount, unchecked } = readTools(raw, options);
-  const drifted = await reviewed({ raw, source: read, declaration, pins, digest: seams.digest });
+  const reader = new ToolReader({ declaration, connection: root, capabilities });
+  const drifted = await reviewed({ raw, reader, declaration, pins, digest: seams.digest });
+  const { source: read, rejected, rejectedCount, unchecked } = reader.finish();
   if ("code" in drifted) return { status: "failed", failure: cleanFailure(redactor, drifted) };
   const source = {
     ...read,
@@ -135,17 +134,26 @@ async function list(
 
 interface Reviewed extends Pick<McpConnectionOptions, "pins"> {
   readonly raw: readonly unknown[];
-  readonly source: CatalogSource;
+  readonly reader: ToolReader;
   readonly declaration: McpDeclaration;
   readonly digest: Seams["digest"];
 }
 
-/** Tools that are not what was approved, each with the reason. Our own servers are part of what runs. */
+/**
+ * Reads all tools, and gives those that are not what was approved, each with the reason. Our own servers are part of what
+ * runs. Between the pieces of a long list others have their turn: each hash is waited for.
+ */
 async function reviewed(
-  { raw, source, declaration, pins, digest }: Reviewed,
+  { raw, reader, declaration, pins, digest }: Reviewed,
 ): Promise<ReadonlyMap<string, string> | Failure> {
-  if (pins === undefined || declaration.trust === "trusted_local") return new Map();
-  const told = await pinTools(raw, new Set(source.tools.map(({ name }) => name)), digest);
+  const isPinned = pins !== undefined && declaration.trust !== "trusted_local";
+  const told = new Map<string, ToolPin>();
+  for (let at = 0; at < raw.length; at += limits.mcpToolsReadAtOnceMax) {
+    const piece = raw.slice(at, at + limits.mcpToolsReadAtOnceMax);
+    const offered = reader.read(piece);
+    if (isPinned) await pinTools(piece, offered, digest, told);
+  }
+  if (!isPinned) return new Map();
   const review = await pins.review(declaration, told);
   if ("code" in review) return review;
   if (review.isAnother) return driftFailure(declaration.server);

@@ -43,13 +43,13 @@ export interface Review {
 /** What of a tool is pinned: all that a model or a person may be told of it. */
 const pinnedFields = ["title", "description", "inputSchema", "outputSchema", "annotations"];
 
-/** The pins of the tools of a list that can be offered; of two with one name, the first. */
+/** The pins of the tools of a list that can be offered, put to those of its pieces before; of two with one name, the first. */
 export async function pinTools(
   raw: readonly unknown[],
   offered: ReadonlySet<string>,
   digest: Seams["digest"],
+  pins: Map<string, ToolPin> = new Map(),
 ): Promise<ReadonlyMap<string, ToolPin>> {
-  const pins = new Map<string, ToolPin>();
   for (const one of raw) {
     if (!isRecord(one)) continue;
     const { name } = one;
