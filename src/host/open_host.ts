@@ -88,13 +88,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       throw error;
     });
     answerers.denyUnheard(runtime.questions);
-    const declarer = new Declarer({
-      policy: config.policy,
-      digest,
-      secrets: new Set(valueOf.keys()),
-      serverPaths: config.server_paths,
-      trustFile: trustFile(env),
-    });
+    const declarer = declarerOf(options, new Set(valueOf.keys()));
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
     return await openWithDoor({
       lock,
@@ -113,6 +107,11 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     await lock.release();
     throw error;
   }
+}
+
+function declarerOf({ config, seams, env }: OwnerOptions, secrets: ReadonlySet<string>): Declarer {
+  const { policy, server_paths: serverPaths } = config;
+  return new Declarer({ policy, digest: seams.digest, secrets, serverPaths, trustFile: trustFile(env) });
 }
 
 /** The store's own key for fingerprints, and the time. Without a key there are no fingerprints, and all else goes on. */

@@ -34,7 +34,7 @@ export class ServerLog {
   readonly #path: string | undefined;
   #isUsable = true;
 
-  private constructor(options: ServerLogOptions, path: string | undefined) {
+  constructor(options: ServerLogOptions, path: string | undefined) {
     this.#options = options;
     this.#path = path;
   }

@@ -94,7 +94,9 @@ async function untilUnderWay({ host, session }: Pick<Held, "host" | "session">, 
   });
 }
 
-const echo = (message: string) => callOf("remote__echo", { message });
+function echo(message: string) {
+  return callOf("remote__echo", { message });
+}
 
 testProcesses(
   "reference server by HTTP is killed in mid-call and started again: the call is in doubt, and its session, unknown by a 400, is begun anew",
