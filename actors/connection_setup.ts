@@ -31,6 +31,8 @@ export const connectionSetup = setup({
     isCrash: ({ event }) => health.isCrash(event),
     isOfConfiguration: ({ context }) => health.isOfConfiguration(context.failure),
     isWornOutFailing: ({ context }) => rules.isFailing(context) && health.isWornOut(context),
+    isDrifted: ({ context }) => rules.isFailing(context) && health.isDrifted(context.failure),
+    isApprovable: ({ context, event }) => health.isApprovable(context, event),
     isMisdeclared: ({ context }) => rules.isFailing(context) && health.isOfConfiguration(context.failure),
     isParked: ({ context }) => context.isParking === true && !context.isAwaited && !context.isClosing,
     isReopening: ({ context }) => context.isAwaited && !context.isClosing,
@@ -79,7 +81,14 @@ export const connectionSetup = setup({
     }),
     noteCrash: assign(({ context, event }) => health.crashed(context, event)),
     noteListingCrash: assign(({ context, event }) => health.crashedListing(context, event)),
-    noteFailed: assign(({ context }) => health.failedOnce(context)),
+    noteFailed: enqueueActions(({ context, enqueue }) => {
+      enqueue.assign(health.failedOnce(context));
+      enqueue("tellFailed");
+    }),
+    noteHeld: assign(({ context: { epoch = 0 } }) => ({ failedEpoch: epoch })),
+    tellFailed: enqueueActions(({ context, enqueue }) => {
+      for (const params of answers.failedNotes(context)) enqueue({ type: "post", params });
+    }),
     noteRecovered: assign(health.recovered),
     noteQuarantine: assign(({ context }) => ({ failure: health.quarantine(context) })),
     noteParking: assign({ isParking: true }),

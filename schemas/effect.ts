@@ -172,7 +172,17 @@ export const McpNews = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("list_changed") }),
   z.strictObject({ type: z.literal("idle") }),
   /** `served`: calls that it has answered since it was started. */
-  z.strictObject({ type: z.literal("ended"), failure: Failure, served: z.int().min(0) }),
+  z.strictObject({
+    type: z.literal("ended"),
+    failure: Failure,
+    served: z.int().min(0),
+    /** How a process ended, and the end of what it wrote to its standard error; earlier releases do not tell. */
+    end: z.strictObject({
+      code: z.int().nullable(),
+      signal: z.string().max(20).nullable(),
+      stderr: z.string().max(20_000),
+    }).exactOptional(),
+  }),
 ]);
 /** What `mcp.watch` yields. */
 export type McpNews = z.infer<typeof McpNews>;
@@ -203,6 +213,8 @@ export const McpEnd = z.strictObject({
   stderr: z.string().max(20_000),
   /** Of a session by HTTP: the method of the last that the server said unasked. */
   lastEvent: z.string().max(200).nullable().exactOptional(),
+  /** Of a session by HTTP that was given back: true if the server ended it, false if it did not know it, else why not. */
+  goodbye: z.union([z.boolean(), Failure]).exactOptional(),
   /** The end of what it told by `notifications/message` outside of calls, each line with its level, without secrets. */
   log: z.string().max(20_000).exactOptional(),
 });

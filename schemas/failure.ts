@@ -113,6 +113,7 @@ export const FailureCode = z.enum([
   "mcp_quarantined",
   "mcp_scope_insufficient",
   "mcp_server_removed",
+  "mcp_tools_drifted",
   "mcp_transport_unsupported",
   "mcp_unavailable",
   "mcp_variable_missing",

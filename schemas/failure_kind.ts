@@ -154,6 +154,7 @@ export const failureKinds = {
   mcp_pins_unusable: "other",
   mcp_protocol_error: "other",
   mcp_quarantined: "other",
+  mcp_tools_drifted: "policy_refusal",
   mcp_server_removed: "other",
   mcp_transport_unsupported: "other",
   mcp_unavailable: "server_lost",

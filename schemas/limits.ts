@@ -168,6 +168,8 @@ export const limits = {
   mcpListTtlMsMax: 86_400_000,
   /** How often at most a list is looked at again whose changes nobody tells of. */
   mcpListPollMs: 300_000,
+  /** Tools of a list that are read in one go. */
+  mcpToolsReadAtOnceMax: 50,
   mcpListPageMs: 10_000,
   mcpListPagesMax: 64,
   mcpListBytesMax: 4 * 1_048_576,
@@ -195,6 +197,10 @@ export const limits = {
   /** Waits before a broken stream is opened again: at first, unless the server says so, and at most. Milliseconds. */
   mcpReopenMs: 1_000,
   mcpReopenMsMax: 60_000,
+  /** Of the end of what a server wrote to its standard error, when it ended. */
+  mcpStderrCharactersMax: 12_000,
+  /** Of the private log of servers' standard error; what is older goes to one file beside it, and then away. */
+  mcpLogFileBytesMax: 4 * 1_048_576,
   mcpSchemaBytesMax: 64 * 1_024,
   /** Tools that are approved at most of one declaration, over all that its server ever showed. */
   mcpPinsMax: 4_096,
@@ -242,7 +248,8 @@ export const limits = {
   /** The end of a child process: how long it is waited for after the end of its input, then after TERM. */
   processEofGraceMs: 1_500,
   processTermGraceMs: 1_500,
-  processStderrTailBytesMax: 8 * 1_024,
+  /** Enough for the characters that are kept of it, whatever they are. */
+  processStderrTailBytesMax: 48_000,
 
   /** One argument of a command (B43). */
   commandArgumentBytesMax: 128 * 1_024,
@@ -256,6 +263,8 @@ export const limits = {
 
   urlCharactersMax: 8_192,
   hostNameCharactersMax: 253,
+  /** Kinds of decisions about URLs that are told of at once; a server whose requests meet more is odd. */
+  urlDecisionsToldMax: 32,
   dnsMs: 5_000,
   dnsAddressesMax: 16,
   httpConnectMs: 10_000,
@@ -281,7 +290,7 @@ export const limits = {
   httpDecodeSliceBytes: 4_096,
   httpReadBytes: 65_536,
   httpExchangesAtOnceMax: 256,
-  httpIdlePerOriginMax: 4,
+  httpIdlePerOriginMax: 32,
   /** Shorter than the five seconds after which common servers close. Milliseconds. */
   httpKeepMs: 4_000,
 

@@ -20,3 +20,13 @@ export const ServerSession = z.strictObject({
 });
 /** What is stored of a session. */
 export type ServerSession = z.infer<typeof ServerSession>;
+
+/** What people are told of a server, whatever its connection is at just now (LC-23). */
+export const ServerState = z.enum(["connected", "pending", "needs_auth", "failed", "disabled"]);
+/** What people are told of a server. */
+export type ServerState = z.infer<typeof ServerState>;
+
+/** A URL without what may be secret in it: its query, and its fragment. */
+export function urlWithoutQuery(url: string): string {
+  return url.replace(/[?#].*$/s, "");
+}

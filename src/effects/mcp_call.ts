@@ -18,6 +18,8 @@ import type { Adapter, Attempt, Routed } from "./adapter.ts";
 export interface McpCallOptions {
   /** The open connection of an address, if there is one. */
   readonly clientOf: (connection: RootAddress) => McpClient | undefined;
+  /** Fingerprint of the declaration that an open connection was started by. */
+  readonly fingerprintOf?: (connection: RootAddress) => string | undefined;
   /** Tells a connection to open; resolves with its answer once it is ready or has failed. */
   readonly open: (connection: RootAddress) => Promise<StoredReply>;
   /** Tells a connection that its server refused a call as one that it does not know. */
@@ -50,6 +52,8 @@ export function createMcpCall(options: McpCallOptions): Adapter {
     for (let tries = 1;; tries++) {
       const client = await readyClient(entry.binding, routed, options);
       if ("code" in client) return { kind: "not_started", failure: client };
+      const other = declaredOtherwise(entry, options);
+      if (other !== undefined) return { kind: "not_started", failure: other };
       const attempt = await callTool(client, routed, options);
       if (attempt.kind !== "not_started" || tries === triesMax) return attempt;
       // If its server ended a moment ago, the connection can be opened anew; if it lives, this is the answer. A server
@@ -57,6 +61,18 @@ export function createMcpCall(options: McpCallOptions): Adapter {
       if (client.isRemote || !await isClosing(client, routed, options)) return attempt;
     }
   };
+}
+
+/** The turn's catalog is of one declaration of the server; another one's process may do something else (DM-65). */
+function declaredOtherwise(
+  { binding, canonicalName, provenance }: Routed["entry"],
+  { fingerprintOf }: McpCallOptions,
+): Failure | undefined {
+  const now = fingerprintOf?.(binding as RootAddress);
+  const { fingerprint } = provenance;
+  if (now === undefined || fingerprint === undefined || now === fingerprint) return undefined;
+  const message = `Cannot call "${canonicalName}": its server was declared otherwise since the turn began`;
+  return failure("catalog_mismatch", message);
 }
 
 async function readyClient(

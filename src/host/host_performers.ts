@@ -79,6 +79,7 @@ export function createHostPerformers(
     fetch: http.fetch,
     mcp: createMcpCall({
       clientOf: (connection) => connections.clientOf(connection),
+      fingerprintOf: (connection) => connections.fingerprintOf(connection),
       open: (connection) => services.tellConnection(connection, { type: "connection.open" }),
       refresh: (connection) => {
         const asked = services.tellConnection(connection, {

@@ -1,5 +1,7 @@
 /** Which blobs an entry names besides its own body: what must be kept, checked and copied with it. */
+import { z } from "zod";
 import type { Entry } from "../../schemas/entry.ts";
+import { Attachment } from "../../schemas/tool.ts";
 
 interface NamingBody {
   readonly message?: { readonly catalog?: { readonly hash?: string }; readonly offer?: string | null };
@@ -31,6 +33,18 @@ export function shelvedHashIn(entry: Pick<Entry, "kind" | "type" | "body">): str
 export function attachmentIn(entry: Entry): string | undefined {
   const body = entry.body as NamingBody | undefined;
   return entry.kind === "outcome" && isCall(entry.type) ? body?.value?.full?.digest : undefined;
+}
+
+const KeptResult = z.looseObject({ attachments: z.array(Attachment) });
+
+/** What a whole result names besides, each kept in a blob of its own; nothing for bytes that are no such result. */
+export function attachmentsOf(result: Uint8Array): readonly string[] {
+  try {
+    const { data } = KeptResult.safeParse(JSON.parse(new TextDecoder().decode(result)));
+    return [...new Set(data?.attachments.map(({ digest }) => digest))];
+  } catch {
+    return [];
+  }
 }
 
 /** True if an entry of this kind may name further blobs in its body, so the body must be looked at. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { McpEnd, McpGreeting } from "../../schemas/effect.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { JsonObject } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
 import type { McpEra } from "../../schemas/mcp_revision.ts";
 import { type Ended, runUntil } from "../effects/deadline.ts";
 import type { Child } from "../processes/child.ts";
@@ -12,7 +13,7 @@ import type { McpCall, McpCallResult } from "./call.ts";
 import { ChildTransport } from "./child_transport.ts";
 import { type EraTry, leadsOn } from "./era.ts";
 import { OpenClient, withLastWords } from "./open_client.ts";
-import { oneLine, plainText } from "./plain_text.ts";
+import { lastText, oneLine } from "./plain_text.ts";
 import { type McpProtocol, RpcError, type Speak } from "./protocol.ts";
 import { McpFault, refusal } from "./request.ts";
 import type { FarSide, Wire } from "./wire.ts";
@@ -20,7 +21,6 @@ import type { FarSide, Wire } from "./wire.ts";
 export type { McpCall, McpCallResult } from "./call.ts";
 export { McpFault } from "./request.ts";
 
-const stderrCharactersMax = 20_000;
 const problemCharactersMax = 300;
 
 /** Who speaks which era; loaded with the first server of it. */
@@ -69,7 +69,7 @@ export interface Carrier {
 /** How a connection ended: why, and how the process did, if there was one. */
 export interface McpClosed {
   readonly failure: Failure;
-  readonly end: Pick<McpEnd, "code" | "signal"> | undefined;
+  readonly end: Pick<McpEnd, "code" | "signal" | "stderr"> | undefined;
 }
 
 /** An open connection to a server. */
@@ -161,7 +161,7 @@ function farSideOf(child: Child): FarSide {
   return {
     end: async () => {
       const { code, signal } = await child.close();
-      return { code, signal, stderr: plainText(child.stderr(), Infinity).slice(-stderrCharactersMax) };
+      return { code, signal, stderr: lastText(child.stderr(), limits.mcpStderrCharactersMax) };
     },
     kill: () => child.kill(),
     lastWords: () => child.stderr(),

@@ -16,8 +16,10 @@ import { Gate } from "./gate.ts";
 import { asNotCached } from "./npm_program.ts";
 import type { PrivateHomes } from "./private_homes.ts";
 import { openSession, type SessionDoor } from "./open_session.ts";
+import type { ServerEnd } from "./server_log.ts";
 import { type OwnProgram, programOf } from "./server_program.ts";
 import { redactingClient } from "./redacting_client.ts";
+import { type CountedDecision, UrlTally } from "./url_tally.ts";
 import { expandVariables, type ReadVariable } from "./variables.ts";
 
 export type { OwnProgram } from "./server_program.ts";
@@ -36,6 +38,8 @@ export interface ConnectionsOptions extends SessionDoor {
   readonly self: OwnProgram;
   /** Remembers what servers speak; without it, each start finds out. */
   readonly eras?: EraMemory;
+  /** Told of every process that ended, however it did. */
+  readonly onEnd?: (end: ServerEnd) => void;
 }
 
 /** One start of one server. */
@@ -72,6 +76,8 @@ interface Live {
   readonly launch: number;
   readonly client: McpClient;
   readonly server: string;
+  /** Of the declaration that it was started by. */
+  readonly fingerprint: string;
   readonly secrets: readonly string[];
   readonly calls: CallCount;
   /** True once it takes no calls any more. */
@@ -82,6 +88,8 @@ interface Live {
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #live = new Map<RootAddress, Live>();
+  /** What was decided about the URLs of their requests. */
+  readonly #tallies = new Map<RootAddress, UrlTally>();
   /** Connections that are being opened. */
   readonly #opening = new Set<RootAddress>();
   readonly #gate = new Gate(limits.mcpConnectsAtOnceMax);
@@ -101,6 +109,24 @@ export class Connections {
   clientOf(root: RootAddress): McpClient | undefined {
     const live = this.#live.get(root);
     return live === undefined || live.isGone ? undefined : live.client;
+  }
+
+  /** Fingerprint of the declaration that an open connection was started by. */
+  fingerprintOf(root: RootAddress): string | undefined {
+    return this.#live.get(root)?.fingerprint;
+  }
+
+  /** What was decided about URLs for a connection since this was asked last (DM-71). */
+  takeUrlDecisions(root: RootAddress): readonly CountedDecision[] {
+    const taken = this.#tallies.get(root)?.take() ?? [];
+    if (!this.#live.has(root)) this.#tallies.delete(root);
+    return taken;
+  }
+
+  #tallyOf(root: RootAddress): UrlTally {
+    const tally = this.#tallies.get(root) ?? new UrlTally();
+    this.#tallies.set(root, tally);
+    return tally;
   }
 
   /**
@@ -144,17 +170,19 @@ export class Connections {
     };
     try {
       const opened = manifest.transport === "stdio"
-        ? await this.#openChild(declaration, { manifest, values }, patience)
+        ? await this.#openChild({ root, declaration }, { manifest, values }, patience)
         : await openSession(this.#options, {
           subject: { server, manifest },
           headers: values,
           handshake: patience,
+          onDecision: (decision) => this.#tallyOf(root).note(decision),
         });
       if ("code" in opened) return named(server, opened);
       await search.found(opened);
       const calls = new CallCount(clock);
       const client = calls.counted(redactingClient(opened, secrets));
-      this.#keep(root, { launch, client, server, secrets, calls, isGone: false });
+      const { fingerprint } = declaration;
+      this.#keep(root, { launch, client, server, fingerprint, secrets, calls, isGone: false });
       return { ...client.greeting, tookMs: clock.now() - startedAt };
     } catch (error) {
       await search.failed();
@@ -165,7 +193,7 @@ export class Connections {
   }
 
   async #openChild(
-    declaration: McpDeclaration,
+    { root, declaration }: Pick<ConnectOrder, "root" | "declaration">,
     { manifest, values }: {
       readonly manifest: StdioManifest;
       readonly values: { readonly [name: string]: string };
@@ -180,10 +208,11 @@ export class Connections {
     ]);
     loading.catch(() => {});
     const home = await this.#options.homes.homeOf(declaration);
-    const { env, self } = this.#options;
+    const { env, self, onEnd } = this.#options;
     const program = programOf(declaration, manifest, { home, values, env, self });
     if ("code" in program) return program;
     const child = await this.#options.registry.start({ ...program, cwd: declaration.cwd });
+    void child.ended.then((end) => onEnd?.({ connection: root, ...end, stderr: child.stderr() }));
     const [{ openMcpClient }] = await loading;
     return await openMcpClient({ ...handshake, child });
   }
@@ -225,7 +254,9 @@ export class Connections {
     enough.abort();
     if (typeof first === "string") return { type: first };
     this.#forget(root, live);
-    return { type: "ended", failure: named(live.server, first.failure), served: live.calls.served };
+    const { failure: why, end } = first;
+    const told = { type: "ended", failure: named(live.server, why), served: live.calls.served } as const;
+    return end === undefined || live.client.isRemote ? told : { ...told, end };
   }
 
   /** Resolves when nobody has called for long, and none is in flight; never once `signal` is aborted. */

@@ -19,7 +19,11 @@ export function openHttpClient(options: HttpClientOptions): Promise<McpClient> {
   const { url, headers, fetch, clock, onNotice = () => {} } = options;
   const wire = new HttpWire({ url, headers, fetch, clock, onNotice });
   const far = {
-    end: () => Promise.resolve({ code: null, signal: null, stderr: "", lastEvent: wire.lastEvent }),
+    end: () => {
+      const { lastEvent, session: { goodbye } } = wire;
+      const told = goodbye === undefined ? {} : { goodbye };
+      return Promise.resolve({ code: null, signal: null, stderr: "", lastEvent, ...told });
+    },
     kill: () => {},
     lastWords: () => "",
   };

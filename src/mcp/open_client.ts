@@ -94,8 +94,8 @@ export class OpenClient implements McpClient {
   /** A server without a connection is of no use: whatever lost it, the process is ended too. */
   async #end(): Promise<McpClosed> {
     const reason = await this.#connection.transport.lost;
-    const { code, signal } = await this.close();
-    return { failure: withLastWords(reason, this.#far.lastWords()), end: { code, signal } };
+    const { code, signal, stderr } = await this.close();
+    return { failure: withLastWords(reason, this.#far.lastWords()), end: { code, signal, stderr } };
   }
 }
 

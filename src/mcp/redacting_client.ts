@@ -22,7 +22,10 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
         secrets,
       ),
     listChanged: () => client.listChanged(),
-    closed: client.closed.then(({ failure: why, end }) => ({ failure: cleanFailure(why, secrets), end })),
+    closed: client.closed.then(({ failure: why, end }) => ({
+      failure: cleanFailure(why, secrets),
+      end: clean(end),
+    })),
     close: async () => clean(await client.close()),
     kill: () => client.kill(),
   };

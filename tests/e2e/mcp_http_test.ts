@@ -213,6 +213,24 @@ function spanHex(seq = "", n = ""): string {
   return Number(seq).toString(16).padStart(12, "0") + Number(n).toString(16).padStart(4, "0");
 }
 
+Deno.test("call whose answer is cut off is in doubt, never a success by what came of it, unless a repeat harms nobody (F24)", async () => {
+  await withServer(["cut"], async (stage, server) => {
+    await writeCaller(stage, server);
+    const ended = await stage.run(...firstTurn, "--answer", "deny");
+    assert.match(ended.out, /mcp\.remote\.echo .*unknown {2}http_connection_lost: .*may have be/, ended.out);
+    assert.deepEqual(server.echoed, [{ message: "first" }]);
+    const { invocations } = await recordsOf(stage) as { readonly [name: string]: Line[] };
+    assert.deepEqual(invocations?.map(({ outcome }) => outcome), ["unknown"]);
+  });
+  await withServer(["cut"], async (stage, server) => {
+    await writeCaller(stage, server, { effects: { "mcp.remote.*": "idempotent" } });
+    await stage.output(...firstTurn, "--answer", "deny");
+    const { invocations } = await recordsOf(stage) as { readonly [name: string]: Line[] };
+    assert.deepEqual(invocations?.map(({ outcome }) => outcome), ["succeeded", "succeeded", "succeeded"]);
+    assert.equal(server.echoed.length, 4);
+  });
+});
+
 Deno.test("server on loopback is not reached unless the operator's configuration lists it", async () => {
   await withServer([], async (stage, server) => {
     await writeCaller(stage, server);
@@ -226,7 +244,7 @@ Deno.test("server on loopback is not reached unless the operator's configuration
   });
 });
 
-Deno.test("header of a manifest gets its variable once connecting was approved, and the value stays out of the journal (DM-67)", async () => {
+Deno.test("header of a manifest gets its variable once connecting was approved, and the value stays out of the journal (CM-71, DM-67)", async () => {
   await withServer([], async (stage, server) => {
     await writeCaller(stage, server, { headers: { "X-Key": "key ${E2E_TOKEN}" } });
     const secret = "s3cret-value-of-the-operator";
@@ -274,6 +292,9 @@ Deno.test("session of a server is told with its transport, URL, id, state and gr
     const { connection, ...record } = mcpSessions?.[0] ?? {};
     assert.match(String(connection), /^connection\/remote@ses_/);
     assert.deepEqual(record, {
+      server: "remote",
+      state: "pending",
+      failure: null,
       transport_kind: "streamable_http",
       server_url: server.url,
       session_id: null,
@@ -302,7 +323,7 @@ Deno.test("session of a server is told with its transport, URL, id, state and gr
     assert.deepEqual(server.said("DELETE"), ["- session-2"]);
     assert.match(
       await stage.output("inspect", "last"),
-      /MCP sessions\n.*\n *connection\/remote@.*closed +2 +notifications\/ready +2025-06-18 +legacy/,
+      /MCP sessions\n.*\n *connection\/remote@.*closed +2 +notifications\/ready +sessions +2025-06-18 +legacy/,
     );
   });
 });

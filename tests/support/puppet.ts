@@ -204,7 +204,12 @@ export async function openPuppet(options: PuppetOptions = {}): Promise<Puppet> {
           hands.push(hand);
           return promise;
         };
-        return { "model.generate": perform, "tool.call": perform, "tool.verify": perform } as never;
+        return {
+          "model.generate": perform,
+          "tool.call": perform,
+          "tool.verify": perform,
+          "mcp.call": perform,
+        } as never;
       },
       ...options.runtime,
     },

@@ -17,7 +17,9 @@ export type CallPlan =
   /** Error -32001. */
   | "semantic_error"
   /** No answer, ever. */
-  | "silence";
+  | "silence"
+  /** It is carried out, and its answer broken off before its end. */
+  | "cut";
 
 /** A message as it came. */
 interface Message {
@@ -157,6 +159,9 @@ export class SessionServer {
         return unknown(message);
       case "protocol_error":
         return Response.json({ jsonrpc: "2.0", id });
+      case "cut":
+        this.echoed.push(params?.arguments);
+        return cut(id, JSON.stringify(params?.arguments));
       case "semantic_error":
         return error(id, -32001, "The echo is out of order");
       case "silence":
@@ -168,6 +173,19 @@ export class SessionServer {
       }
     }
   }
+}
+
+/** All of an answer but its end: more was promised than comes. */
+function cut(id: Message["id"], text: string): Response {
+  const whole = JSON.stringify({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text }] } });
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(`data: ${whole.slice(0, -1)}`));
+      controller.close();
+    },
+  });
+  const headers = { "content-type": "text/event-stream", "content-length": "1000000" };
+  return new Response(body, { headers });
 }
 
 function unknown({ id }: Message): Response {

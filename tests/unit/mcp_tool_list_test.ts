@@ -68,7 +68,12 @@ Deno.test("mcp tool list becomes a catalog source that is bound to its connectio
   assert.deepEqual(list, {
     source: {
       kind: "mcp",
-      provenance: { source: "mcp", origin: "docs: mcp/docs.yaml", trust: "third_party" },
+      provenance: {
+        source: "mcp",
+        origin: "docs: mcp/docs.yaml",
+        trust: "third_party",
+        fingerprint: declare().fingerprint,
+      },
       adapter: "mcp",
       server: "docs",
       binding: connection,

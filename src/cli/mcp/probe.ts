@@ -6,7 +6,7 @@ import { type Failure, failure } from "../../../schemas/failure.ts";
 import type { McpEnd, McpGreeting } from "../../../schemas/effect.ts";
 import { readSecrets } from "../../host/secrets.ts";
 import type { Connections } from "../../mcp/connections.ts";
-import { type Drift, pinTools } from "../../mcp/pinned_tools.ts";
+import { type Drift, driftFailure, pinTools } from "../../mcp/pinned_tools.ts";
 import { lastWords } from "../../mcp/plain_text.ts";
 import { readTools, type ToolList } from "../../mcp/tool_list.ts";
 import type { Cli } from "../cli.ts";
@@ -156,11 +156,13 @@ async function probe(cli: Cli, { grounds, ground, connections }: ProbeParts): Pr
   if ("code" in raw) return { ...known, failure: raw };
   const list = readTools(raw, { declaration, connection: at.root, repeatsArguments });
   const offered = new Set(list.source.tools.map(({ name }) => name));
-  const drifted = declaration.trust === "trusted_local"
-    ? new Map<string, Drift>()
+  const review = declaration.trust === "trusted_local"
+    ? { drifted: new Map<string, Drift>(), isAnother: false }
     : await grounds.pins.review(declaration, await pinTools(raw, offered, digest));
-  if ("code" in drifted) return { ...known, listMs, raw, list, failure: drifted };
-  return { ...known, listMs, raw, list, drifted };
+  if ("code" in review) return { ...known, listMs, raw, list, failure: review };
+  const { drifted, isAnother } = review;
+  const why = isAnother ? { failure: driftFailure(declaration.server) } : {};
+  return { ...known, listMs, raw, list, drifted, ...why };
 }
 
 function wordsOf({ stderr }: McpEnd): string {
