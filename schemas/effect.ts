@@ -1,5 +1,6 @@
 /** What machines may ask of the world, and what comes back: the requests and outcomes of the one port. */
 import { z } from "zod";
+import { CallTask } from "./call_pause.ts";
 import { CatalogRef, EntryRef, ResolvedCatalog } from "./catalog.ts";
 import { Failure } from "./failure.ts";
 import { Digest, IntentId, RootAddress } from "./ids.ts";
@@ -27,6 +28,7 @@ export const PortKind = z.enum([
   "mcp.watch",
   "mcp.close",
   "mcp.call",
+  "mcp.task",
 ]);
 /** A kind of effect. */
 export type PortKind = z.infer<typeof PortKind>;
@@ -59,7 +61,15 @@ const toolArgs = z.strictObject({
 const launch = z.int().min(1);
 
 /** What a server may say that it offers. */
-export const McpCapability = z.enum(["tools", "resources", "prompts", "completions", "logging"]);
+export const McpCapability = z.enum([
+  "tools",
+  "resources",
+  "prompts",
+  "completions",
+  "logging",
+  /** Calls of tools as tasks. */
+  "tasks",
+]);
 /** What a server may say that it offers. */
 export type McpCapability = z.infer<typeof McpCapability>;
 
@@ -102,6 +112,8 @@ export const portArgs = {
     drainMs: z.int().min(0).optional(),
   }),
   "mcp.call": toolArgs,
+  /** Looks after a call that its server carries out as a task, until it ends. Yields what the call would have. */
+  "mcp.task": toolArgs.extend({ task: CallTask }),
 } as const satisfies { readonly [K in PortKind]: z.ZodType };
 
 /** Arguments of one kind of effect. */

@@ -104,6 +104,8 @@ export const FailureCode = z.enum([
   "mcp_quarantined",
   "mcp_scope_insufficient",
   "mcp_server_removed",
+  "mcp_task_canceled",
+  "mcp_task_unknown",
   "mcp_transport_unsupported",
   "mcp_unavailable",
   "mcp_variable_missing",

@@ -147,6 +147,8 @@ export const failureKinds = {
   mcp_quarantined: "other",
   mcp_server_removed: "other",
   mcp_transport_unsupported: "other",
+  mcp_task_canceled: "other",
+  mcp_task_unknown: "server_lost",
   mcp_unavailable: "server_lost",
   mcp_variable_missing: "other",
   mcp_variable_refused: "policy_refusal",

@@ -195,6 +195,20 @@ export const limits = {
   mcpLogShownMax: 1_000,
   /** How long a call may be silent: progress makes it begin anew. Milliseconds. */
   mcpCallIdleMs: 60_000,
+  /** How often a task is looked at: unless its server says so, and what it may ask for. Milliseconds. */
+  mcpTaskPollMs: 1_000,
+  mcpTaskPollMsMin: 500,
+  mcpTaskPollMsMax: 60_000,
+  /** How long a server is asked to keep a task: its end must be there still after a restart of ours. Milliseconds. */
+  mcpTaskKeptMs: 3_600_000,
+  /** How long one look may be silent; a task whose deadline is over is looked at once more for as long. Milliseconds. */
+  mcpTaskLookMs: 10_000,
+  /** Looks in a row that the server answers with what is no state, until the task is given up. */
+  mcpTaskMissesMax: 5,
+  /** How long a task that nobody wants any more may say how it ended: less than `cancelGraceMs`. Milliseconds. */
+  mcpTaskFarewellMs: 4_000,
+  mcpTaskIdCharactersMax: 1_024,
+  mcpTaskMessageCharactersMax: 500,
 
   /** One request of a login: metadata, registration, tokens. Milliseconds. */
   oauthRequestMs: 10_000,

@@ -46,6 +46,8 @@ const shared = {
   connect_timeout_seconds: seconds(600).optional(),
   timeout_seconds: seconds(limits.toolCallDurationMsMax / 1_000).default(60),
   supports_parallel_tool_calls: z.boolean().default(false),
+  /** Tools that are called as tasks, if they may be; those that must be always are. */
+  run_as_task: z.array(ToolGlob).max(1_024).optional(),
 };
 
 /** A server that is started as a process and spoken to over its standard input and output: `command`, or `run`. */

@@ -2,6 +2,7 @@
 import type { Entry } from "../../schemas/entry.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { previewArguments } from "../../actors/preview.ts";
+import { isPaused } from "../journal/named_blobs.ts";
 import { visible } from "../tools/visible.ts";
 import { noteText, ruleText } from "./note_text.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
@@ -78,6 +79,7 @@ function intentText(type: string, args: unknown): string | undefined {
     case "tool.call":
     case "tool.verify":
     case "mcp.call":
+    case "mcp.task":
       return `${peekText(args, "entry", "name")} ${
         previewArguments(peekObject(args, "arguments") as JsonObject)
       }`;
@@ -118,6 +120,8 @@ function outcomeText(type: string, body: unknown): string {
       return `${status} ${watchText(value)}`;
     case "tool.call":
     case "mcp.call":
+    case "mcp.task":
+      if (isPaused(body)) return `${status} the server goes on with it as ${peekText(value, "pause", "type")}`;
       return `${peek(value, "isError") === true ? "error" : status} ${peekText(value, "operator")}`;
     case "model.generate": {
       const calls = peekList(value, "calls").map((call) => peekText(call, "name"));

@@ -6,6 +6,7 @@ import type { ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { StoredReply } from "../kernel/kernel.ts";
 import { Binaries } from "../mcp/binaries.ts";
 import type { McpCall, McpCallResult, McpRequest } from "../mcp/call.ts";
+import { pauseOf } from "../mcp/call_pause.ts";
 import type { McpClient } from "../mcp/client.ts";
 import { callFeature } from "../mcp/feature_call.ts";
 import { readResult } from "../mcp/result.ts";
@@ -47,6 +48,10 @@ export function createMcpCall(options: McpCallOptions): Adapter {
         `Cannot call "${entry.canonicalName}": it is bound to the connection of another session`;
       return { kind: "not_started", failure: failure("catalog_mismatch", message) };
     }
+    if (routed.task !== undefined) {
+      const { followTask } = await import("./mcp_task.ts");
+      return await followTask({ ...routed, task: routed.task }, options);
+    }
     for (let tries = 1;; tries++) {
       const client = await readyClient(entry.binding, routed, options);
       if ("code" in client) return { kind: "not_started", failure: client };
@@ -59,7 +64,8 @@ export function createMcpCall(options: McpCallOptions): Adapter {
   };
 }
 
-async function readyClient(
+/** The client of a connection, which is opened if need be; why there is none. */
+export async function readyClient(
   connection: RootAddress,
   { use: { signal } }: Routed,
   { clientOf, open, clock }: McpCallOptions,
@@ -88,7 +94,7 @@ function unavailable(why: string): Failure {
 
 async function callTool(client: McpClient, routed: Routed, options: McpCallOptions): Promise<Attempt> {
   const { entry: { definition }, arguments: input, use, begin, late } = routed;
-  const { name, mcpMethod = "tools/call", resultSchema: schema } = definition;
+  const { name, mcpMethod = "tools/call", resultSchema: schema, asTask } = definition;
   const takeBack = begin();
   const binaries = new Binaries(options.isSecret);
   const whole = (envelope: ToolResultEnvelope) => withAttachments(envelope, binaries, use.blobs);
@@ -99,6 +105,7 @@ async function callTool(client: McpClient, routed: Routed, options: McpCallOptio
     signal: use.signal,
     idleMs: limits.mcpCallIdleMs,
     onProgress: use.notifications.push,
+    ...(asTask === undefined ? {} : { asTask: { ttl: limits.mcpTaskKeptMs } }),
   };
   if (mcpMethod !== "tools/call") {
     const send = (request: McpRequest) => client.call({ ...call, request });
@@ -112,11 +119,13 @@ async function callTool(client: McpClient, routed: Routed, options: McpCallOptio
   };
   const answered = await client.call({ ...call, onStray });
   if (answered.status !== "returned") return withoutResult(answered, { takeBack, routed, options });
+  const pause = pauseOf(answered.result, options.clock.now());
+  if (pause !== undefined) return { kind: "paused", pause };
   return { kind: "returned", envelope: await whole(readResult(answered.result, { schema, binaries })) };
 }
 
 /** What a result holds that is no text is kept beside it. */
-async function withAttachments(
+export async function withAttachments(
   envelope: ToolResultEnvelope,
   binaries: Binaries,
   blobs: ToolBlobs,

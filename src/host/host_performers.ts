@@ -92,6 +92,7 @@ export function createHostPerformers(
       pins,
     }),
     "mcp.call": afterHome(places, conversations, call),
+    "mcp.task": afterHome(places, conversations, call),
     "tool.call": afterHome(places, conversations, call),
     "tool.verify": createToolVerify(),
     "model.generate": createModelGenerate({

@@ -25,8 +25,10 @@ export interface McpCall {
   readonly arguments: JsonObject;
   /** What is asked in place of `tools/call`, for what a server offers besides tools. */
   readonly request?: McpRequest;
-  /** The same for every attempt: for servers that deduplicate. */
-  readonly key: string;
+  /** Asks for the call to be carried out as a task, and for how long the server is to keep it. Milliseconds. */
+  readonly asTask?: { readonly ttl: number };
+  /** The same for every attempt: for servers that deduplicate. What only asks about a call has none. */
+  readonly key?: string;
   readonly signal: AbortSignal;
   /** How long the server may be silent; progress makes it begin anew. Milliseconds. */
   readonly idleMs: number;
@@ -94,10 +96,11 @@ class RunningCall {
   }
 
   #ask(): Promise<Answer> {
-    const { tool, arguments: args, key, request } = this.#call;
+    const { key } = this.#call;
     const { sdk, transport } = this.#connection;
-    const { method, params } = request ?? { method: "tools/call", params: { name: tool, arguments: args } };
-    const asked = { method, params: { ...params, _meta: { "troupe/idempotency-key": key } } };
+    const { method, params } = requestOf(this.#call);
+    const meta = key === undefined ? {} : { _meta: { "troupe/idempotency-key": key } };
+    const asked = { method, params: { ...params, ...meta } };
     this.#restartSilence();
     const answer = sdk.request(asked, anyResult, {
       signal: this.#giveUp.signal,
@@ -180,6 +183,12 @@ class RunningCall {
     }
     return { status: "lost", failure: stopped(stop, `${sent(stop, this.#call.idleMs)}; ${doubt}`) };
   }
+}
+
+function requestOf({ tool, arguments: args, asTask, request }: McpCall): McpRequest {
+  if (request !== undefined) return request;
+  const params = { name: tool, arguments: args, ...(asTask === undefined ? {} : { task: asTask }) };
+  return { method: "tools/call", params };
 }
 
 /** The protocol has these two codes for a tool that is not there and for arguments that are not those it takes. */

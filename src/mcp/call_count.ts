@@ -45,6 +45,7 @@ export class CallCount {
       closed: client.closed,
       list: (signal) => client.list(signal),
       listChanged: () => client.listChanged(),
+      taskTold: (task, signal) => client.taskTold(task, signal),
       close: () => client.close(),
       kill: () => client.kill(),
       call: async (request) => {

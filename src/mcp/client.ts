@@ -12,7 +12,7 @@ import { NotSentError, RequestError } from "./asked.ts";
 import { ChildTransport } from "./child_transport.ts";
 import { lastWords, oneLine, plainText } from "./plain_text.ts";
 import { type Connection, foreverMs, McpFault, refusal } from "./request.ts";
-import { Client, McpError } from "./sdk_v1.ts";
+import { Client, McpError, type ServerCapabilities } from "./sdk_v1.ts";
 import { ServerNotices } from "./server_notices.ts";
 import { listTools } from "./tool_pages.ts";
 import type { FarSide, Wire } from "./wire.ts";
@@ -75,6 +75,8 @@ export interface McpClient {
   call(request: McpCall): Promise<McpCallResult>;
   /** Resolves once the server has said that what it offers changed since its tools were listed last. */
   listChanged(): Promise<void>;
+  /** Resolves with the next news of a task, until `signal` is aborted. */
+  taskTold(task: string, signal: AbortSignal): Promise<void>;
   /** Resolves when the connection was lost or closed and the process has ended. Never rejects. */
   readonly closed: Promise<McpClosed>;
   /** Closes the connection and ends the process by the ladder. Calls in flight are `lost` before. One for all callers. */
@@ -216,6 +218,10 @@ class OpenClient implements McpClient {
     return this.#notices.changed();
   }
 
+  taskTold(task: string, signal: AbortSignal): Promise<void> {
+    return this.#notices.taskTold(task, signal);
+  }
+
   call(request: McpCall): Promise<McpCallResult> {
     return this.#notices.during(request.onProgress, () => performCall(this.#connection, request));
   }
@@ -244,6 +250,12 @@ function greetingOf({ sdk, transport }: Connection): Omit<McpGreeting, "tookMs">
   return {
     protocolVersion: oneLine(transport.protocolVersion, versionCharactersMax),
     server: { name: oneLine(name, nameCharactersMax), version: oneLine(version, nameCharactersMax) },
-    capabilities: McpCapability.options.filter((one) => sdk.getServerCapabilities()?.[one] !== undefined),
+    capabilities: McpCapability.options.filter((one) => isOffered(sdk.getServerCapabilities() ?? {}, one)),
   };
+}
+
+/** Tasks are offered for some requests and not for others; here those of tools count. */
+function isOffered(capabilities: ServerCapabilities, one: McpCapability): boolean {
+  if (one === "tasks") return capabilities.tasks?.requests?.tools?.call !== undefined;
+  return capabilities[one] !== undefined;
 }

@@ -22,6 +22,7 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
         secrets,
       ),
     listChanged: () => client.listChanged(),
+    taskTold: (task, signal) => client.taskTold(task, signal),
     closed: client.closed.then(({ failure: why, end }) => ({ failure: cleanFailure(why, secrets), end })),
     close: async () => clean(await client.close()),
     kill: () => client.kill(),

@@ -1,4 +1,5 @@
 /** What a server says unasked: that what it offers changed, and what it logs. */
+import { z } from "zod";
 import { limits } from "../../schemas/limits.ts";
 import { oneLine } from "./plain_text.ts";
 import {
@@ -12,6 +13,12 @@ import {
 
 const lineCharactersMax = 500;
 const linesMax = 200;
+
+/** News of a task. What they say is asked for: only then it is known to be the newest. */
+const taskNews = z.looseObject({
+  method: z.literal("notifications/tasks/status"),
+  params: z.looseObject({ taskId: z.string() }),
+});
 
 /** A call that people watch. */
 interface Listener {
@@ -27,6 +34,8 @@ export class ServerNotices {
   readonly #listeners: Listener[] = [];
   readonly #lines: string[] = [];
   #change = Promise.withResolvers<void>();
+  /** Who waits for news of which task. */
+  readonly #tasks = new Map<string, PromiseWithResolvers<void>>();
 
   constructor(sdk: Client) {
     // Whatever the notice says, and however often it comes, it means one thing.
@@ -34,6 +43,7 @@ export class ServerNotices {
     sdk.setNotificationHandler(ToolListChangedNotificationSchema, noteChange);
     sdk.setNotificationHandler(ResourceListChangedNotificationSchema, noteChange);
     sdk.setNotificationHandler(PromptListChangedNotificationSchema, noteChange);
+    sdk.setNotificationHandler(taskNews, ({ params }) => this.#tellOf(params.taskId));
     sdk.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => this.#take(params));
   }
 
@@ -45,6 +55,19 @@ export class ServerNotices {
   /** Resolves once the server has said that something of what it offers changed. */
   changed(): Promise<void> {
     return this.#change.promise;
+  }
+
+  /** Resolves with the next news of a task; never once nobody waits any more. */
+  async taskTold(task: string, signal: AbortSignal): Promise<void> {
+    const told = this.#tasks.get(task) ?? Promise.withResolvers<void>();
+    this.#tasks.set(task, told);
+    signal.addEventListener("abort", () => this.#tasks.delete(task), { once: true });
+    await told.promise;
+  }
+
+  #tellOf(task: string): void {
+    this.#tasks.get(task)?.resolve();
+    this.#tasks.delete(task);
   }
 
   /** Shows what is logged while `work` goes on. */
