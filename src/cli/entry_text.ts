@@ -121,7 +121,9 @@ function outcomeText(type: string, body: unknown): string {
     case "tool.call":
     case "mcp.call":
     case "mcp.task":
-      if (isPaused(body)) return `${status} the server goes on with it as ${peekText(value, "pause", "type")}`;
+      if (isPaused(body)) {
+        return `${status} the server goes on with it as ${peekText(value, "pause", "type")}`;
+      }
       return `${peek(value, "isError") === true ? "error" : status} ${peekText(value, "operator")}`;
     case "model.generate": {
       const calls = peekList(value, "calls").map((call) => peekText(call, "name"));

@@ -30,7 +30,9 @@ export function givenArguments(
   const raw = rawArguments.of(call.root, wanted);
   if (raw === undefined) {
     // What a task is looked after with is not sent again; but nobody knows any more what must not come back.
-    if (call.request.port === "mcp.task") return { input: deepFreeze(args.arguments), redactor: blind(redactor) };
+    if (call.request.port === "mcp.task") {
+      return { input: deepFreeze(args.arguments), redactor: blind(redactor) };
+    }
     return { refusal: argumentsGone(entry) };
   }
   const problems = checkArguments(entry.definition.inputSchema, raw);

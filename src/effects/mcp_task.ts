@@ -136,7 +136,9 @@ class TaskWatch {
     if (state.result !== undefined) return await this.#returned(state.result, state);
     if (state.error !== undefined) return refused(state.error.message || state.message);
     if (this.#task.result === "told") {
-      return state.status === "failed" ? refused(state.message) : this.#misread("it completed without a result");
+      return state.status === "failed"
+        ? refused(state.message)
+        : this.#misread("it completed without a result");
     }
     const answered = await this.#ask(client, "tasks/result");
     if (answered.status === "returned") return await this.#returned(answered.result, state);

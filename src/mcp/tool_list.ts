@@ -133,7 +133,9 @@ function readTool(
 function isTask(
   { execution }: { readonly [key: string]: unknown },
   name: string,
-  { declaration: { manifest }, capabilities }: Required<Pick<ToolListOptions, "declaration" | "capabilities">>,
+  { declaration: { manifest }, capabilities }: Required<
+    Pick<ToolListOptions, "declaration" | "capabilities">
+  >,
 ): boolean {
   if (!capabilities.includes("tasks") || !isRecord(execution)) return false;
   const support = execution["taskSupport"];

@@ -166,7 +166,8 @@ export class InvocationFold {
     if (row === undefined) return;
     this.#effects.delete(peekText(body, "id"));
     // That a task was not looked after to its end says nothing of what it did.
-    const isDoubtful = type === "mcp.task" && row.effect !== "idempotent" && peekText(body, "status") !== "ok";
+    const isDoubtful = type === "mcp.task" && row.effect !== "idempotent" &&
+      peekText(body, "status") !== "ok";
     const status = isDoubtful ? "unknown" : peekText(body, "status");
     const isError = peek(body, "value", "isError") === true;
     const outcome = status === "ok" ? isError ? "completed_with_error" : "succeeded" : outcomeOf(status);
