@@ -10,7 +10,7 @@ export function begunSession({ declaration, greeting, launch }: ConnectionContex
   const isProcess = manifest.transport === "stdio";
   return {
     server,
-    transport: manifest.transport,
+    transport: greeting?.session?.transport ?? manifest.transport,
     url: isProcess ? null : manifest.url,
     id: isProcess ? `launch-${launch}` : greeting?.session?.id ?? null,
     state: "new",

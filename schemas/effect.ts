@@ -153,7 +153,8 @@ export type PortOutcome = z.infer<typeof PortOutcome>;
 
 /** A session by HTTP, as it was opened (CM-79). Its id is shown, and used by whoever opened it only. */
 export const McpSession = z.strictObject({
-  transport: z.literal("streamable_http"),
+  /** `sse`: of 2024-11-05, whose stream is the session. */
+  transport: z.enum(["streamable_http", "sse"]),
   url: z.string().max(limits.urlCharactersMax),
   /** Null if the server keeps no session. */
   id: z.string().max(limits.mcpSessionIdCharactersMax).nullable(),

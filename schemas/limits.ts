@@ -163,6 +163,10 @@ export const limits = {
   /** Of one answer that comes as a stream of events: bytes and events, then what it should bring is in doubt (B94). */
   mcpStreamBytesMax: 64 * 1_048_576,
   mcpStreamEventsMax: 10_000,
+  /** Of the one stream of a session of 2024-11-05: bytes, events, milliseconds; then the session begins anew. */
+  mcpSseStreamBytesMax: 1_024 * 1_048_576,
+  mcpSseEventsMax: 1_000_000,
+  mcpSseStreamMs: 86_400_000,
   mcpEventIdCharactersMax: 1_024,
   /** Of each part of what a server answered to `initialize`, as it is kept. */
   mcpInitializedCharactersMax: 1_024,

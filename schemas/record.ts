@@ -116,7 +116,7 @@ export type InvocationRecord = z.infer<typeof InvocationRecord>;
 export const McpSessionRecord = z.strictObject({
   /** The connection that a binding names: its session is that of all calls on the binding (CM-78, CM-82). */
   connection: RootAddress,
-  transport_kind: z.literal("streamable_http"),
+  transport_kind: z.enum(["streamable_http", "sse"]),
   /** Without what may be secret in it. */
   server_url: z.string(),
   /** Null if the server keeps none, or it is closed. */
