@@ -69,9 +69,14 @@ export const McpCapability = z.enum([
   "logging",
   /** Calls of tools as tasks. */
   "tasks",
+  /** Subscriptions to resources. */
+  "subscriptions",
 ]);
 /** What a server may say that it offers. */
 export type McpCapability = z.infer<typeof McpCapability>;
+
+/** A resource that is subscribed to. */
+export const ResourceUri = z.string().min(1).max(limits.mcpSubscribedUriCharactersMax);
 
 const capabilities = z.array(McpCapability).max(McpCapability.options.length);
 
@@ -104,6 +109,8 @@ export const portArgs = {
     stale: z.literal(true).optional(),
     /** After so long without a call it is idle, and takes no call any more. Milliseconds. */
     idleMs: z.int().min(1).optional(),
+    /** Resources that its session is subscribed to: those of an earlier launch are asked for again. */
+    subscriptions: z.array(ResourceUri).max(limits.mcpSubscriptionsMax).optional(),
   }),
   /** Ends the server: end of input, TERM, KILL. Ending what has ended is no failure. */
   "mcp.close": z.strictObject({
@@ -177,10 +184,15 @@ export const McpGreeting = z.strictObject({
 /** What `mcp.connect` yields. */
 export type McpGreeting = z.infer<typeof McpGreeting>;
 
-/** What `mcp.watch` yields: the tools changed, nobody called for long, or the server ended by itself. */
+/** What `mcp.watch` yields: the tools or resources changed, nobody called for long, or the server ended by itself. */
 export const McpNews = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("list_changed") }),
   z.strictObject({ type: z.literal("idle") }),
+  /** Of those that are subscribed to, each once. */
+  z.strictObject({
+    type: z.literal("resources_updated"),
+    uris: z.array(ResourceUri).min(1).max(limits.mcpSubscriptionsMax),
+  }),
   /** `served`: calls that it has answered since it was started. */
   z.strictObject({ type: z.literal("ended"), failure: Failure, served: z.int().min(0) }),
 ]);

@@ -104,6 +104,7 @@ export const FailureCode = z.enum([
   "mcp_quarantined",
   "mcp_scope_insufficient",
   "mcp_server_removed",
+  "mcp_subscription_refused",
   "mcp_task_canceled",
   "mcp_task_unknown",
   "mcp_transport_unsupported",

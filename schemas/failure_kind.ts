@@ -147,6 +147,7 @@ export const failureKinds = {
   mcp_quarantined: "other",
   mcp_server_removed: "other",
   mcp_transport_unsupported: "other",
+  mcp_subscription_refused: "other",
   mcp_task_canceled: "other",
   mcp_task_unknown: "server_lost",
   mcp_unavailable: "server_lost",

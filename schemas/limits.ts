@@ -191,6 +191,12 @@ export const limits = {
   /** Address of a resource, and a cursor of a list. */
   mcpUriCharactersMax: 8_192,
   mcpCursorCharactersMax: 4_096,
+  /** Resources that one session is subscribed to, over all its servers. */
+  mcpSubscriptionsMax: 32,
+  mcpSubscribedUriCharactersMax: 1_024,
+  /** How long updates of resources wait for others, and how often a session is told of them at most. Milliseconds. */
+  mcpUpdateWaitMs: 300,
+  mcpUpdateEveryMs: 5_000,
   mcpPromptArgumentsMax: 100,
   mcpCompletionsMax: 100,
   /** Pieces of one result that are no text and are kept beside it; of the rest only the size is given. */

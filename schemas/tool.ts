@@ -37,6 +37,8 @@ export const McpMethod = z.enum([
   "tools/call",
   "resources/list",
   "resources/read",
+  "resources/subscribe",
+  "resources/unsubscribe",
   "prompts/list",
   "prompts/get",
   "completion/complete",

@@ -57,6 +57,7 @@ function inputText(type: string, body: unknown): string | undefined {
   if (type === "catalog.stale" || type === "connection.stale" || type === "connection.refresh") {
     return `${peekText(message, "server")} ${ruleText(peekText(message, "rule"))}`.trim();
   }
+  if (type === "resource.updated") return `${peekText(message, "server")} ${peekText(message, "uri")}`;
   if (type === "catalog.renew") return serverNames(peekList(message, "servers"));
   return peekText(message, "failure", "message") || undefined;
 }
@@ -142,6 +143,8 @@ function watchText(value: unknown): string {
   switch (peekText(value, "type")) {
     case "list_changed":
       return "the server says that its tools changed";
+    case "resources_updated":
+      return `resources changed: ${peekList(value, "uris").join(", ")}`;
     case "idle":
       return "nobody has called it for long";
     case "ended":

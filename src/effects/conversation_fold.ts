@@ -68,7 +68,9 @@ export class ConversationFold {
   #noteText(entry: Entry): void {
     const { message } = entry.body as { readonly message: { readonly type: string; readonly text?: string } };
     if (entry.type === "session.prompt") this.#texts.set(entry.seq, message.text ?? "");
-    if (entry.type === "session.answered") this.#texts.set(entry.seq, describeNotice(message));
+    if (entry.type === "session.answered" || entry.type === "resource.updated") {
+      this.#texts.set(entry.seq, describeNotice(message));
+    }
   }
 
   #append(entry: Entry): void {

@@ -14,6 +14,7 @@ import type { Clock } from "../seams.ts";
 import { errorEnvelope, type ToolBlobs } from "../tools/tool.ts";
 import { givenUp } from "./deadline.ts";
 import type { Adapter, Attempt, Routed } from "./adapter.ts";
+import { sendingFor, type SubscriptionDesk } from "./mcp_subscribe.ts";
 
 /** What a call needs of the connections. */
 export interface McpCallOptions {
@@ -23,6 +24,8 @@ export interface McpCallOptions {
   readonly open: (connection: RootAddress) => Promise<StoredReply>;
   /** Tells a connection that its server refused a call as one that it does not know. */
   readonly refresh?: (connection: RootAddress) => void;
+  /** Where subscriptions to resources are kept; without it there are none. */
+  readonly subscriptions?: SubscriptionDesk;
   /** True for a text that holds a secret, or may: such a piece of a result is not kept. */
   readonly isSecret: (text: string) => boolean;
   readonly clock: Clock;
@@ -93,8 +96,8 @@ function unavailable(why: string): Failure {
 }
 
 async function callTool(client: McpClient, routed: Routed, options: McpCallOptions): Promise<Attempt> {
-  const { entry: { definition }, arguments: input, use, begin, late } = routed;
-  const { name, mcpMethod = "tools/call", resultSchema: schema, asTask } = definition;
+  const { entry, arguments: input, use, begin, late } = routed;
+  const { name, mcpMethod = "tools/call", resultSchema: schema, asTask } = entry.definition;
   const takeBack = begin();
   const binaries = new Binaries(options.isSecret);
   const whole = (envelope: ToolResultEnvelope) => withAttachments(envelope, binaries, use.blobs);
@@ -108,7 +111,9 @@ async function callTool(client: McpClient, routed: Routed, options: McpCallOptio
     ...(asTask === undefined ? {} : { asTask: { ttl: limits.mcpTaskKeptMs } }),
   };
   if (mcpMethod !== "tools/call") {
-    const send = (request: McpRequest) => client.call({ ...call, request });
+    const { subscriptions: desk, isSecret } = options;
+    const change = { method: mcpMethod, given: input, client, connection: entry.binding, desk, isSecret };
+    const send = sendingFor(change, (request: McpRequest) => client.call({ ...call, request }));
     const answered = await callFeature({ method: mcpMethod, arguments: input, binaries, send });
     if (answered.status !== "read") return withoutResult(answered, { takeBack, routed, options });
     return { kind: "returned", envelope: await whole(answered.envelope) };

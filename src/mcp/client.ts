@@ -14,6 +14,7 @@ import { lastWords, oneLine, plainText } from "./plain_text.ts";
 import { type Connection, foreverMs, McpFault, refusal } from "./request.ts";
 import { Client, McpError, type ServerCapabilities } from "./sdk_v1.ts";
 import { ServerNotices } from "./server_notices.ts";
+import { Subscriptions } from "./subscriptions.ts";
 import { listTools } from "./tool_pages.ts";
 import type { FarSide, Wire } from "./wire.ts";
 
@@ -75,6 +76,8 @@ export interface McpClient {
   call(request: McpCall): Promise<McpCallResult>;
   /** Resolves once the server has said that what it offers changed since its tools were listed last. */
   listChanged(): Promise<void>;
+  /** The resources that are subscribed to in this session. */
+  readonly subscriptions?: Subscriptions;
   /** Resolves with the next news of a task, until `signal` is aborted. */
   taskTold(task: string, signal: AbortSignal): Promise<void>;
   /** Resolves when the connection was lost or closed and the process has ended. Never rejects. */
@@ -193,6 +196,7 @@ class OpenClient implements McpClient {
   readonly capabilities: readonly string[];
   readonly isRemote: boolean;
   readonly closed: Promise<McpClosed>;
+  readonly subscriptions = new Subscriptions();
   readonly #connection: Connection;
   readonly #far: FarSide;
   readonly #notices: ServerNotices;
@@ -206,7 +210,7 @@ class OpenClient implements McpClient {
     this.capabilities = Object.keys(connection.sdk.getServerCapabilities() ?? {})
       .map((name) => oneLine(name, versionCharactersMax)).slice(0, capabilitiesMax);
     this.closed = this.#end();
-    this.#notices = new ServerNotices(connection.sdk);
+    this.#notices = new ServerNotices(connection.sdk, (uri) => this.subscriptions.note(uri));
   }
 
   list(signal: AbortSignal): Promise<readonly unknown[]> {
@@ -257,5 +261,6 @@ function greetingOf({ sdk, transport }: Connection): Omit<McpGreeting, "tookMs">
 /** Tasks are offered for some requests and not for others; here those of tools count. */
 function isOffered(capabilities: ServerCapabilities, one: McpCapability): boolean {
   if (one === "tasks") return capabilities.tasks?.requests?.tools?.call !== undefined;
+  if (one === "subscriptions") return capabilities.resources?.subscribe === true;
   return capabilities[one] !== undefined;
 }

@@ -2,7 +2,7 @@
 import { connectMs, isPackageRunner } from "../../actors/package_runner.ts";
 import type { McpEnd, McpGreeting, McpNews } from "../../schemas/effect.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
-import type { RootAddress } from "../../schemas/ids.ts";
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { McpDeclaration, StdioManifest } from "../../schemas/manifest.ts";
 import { ProcessError } from "../processes/child.ts";
@@ -16,6 +16,7 @@ import { HomeError, type PrivateHomes } from "./private_homes.ts";
 import { openSession, type SessionDoor } from "./open_session.ts";
 import { type OwnProgram, programOf } from "./server_program.ts";
 import { cleanFailure, redactingClient } from "./redacting_client.ts";
+import { watchUpdates } from "./subscriptions.ts";
 import { expandVariables, type ReadVariable } from "./variables.ts";
 
 export type { OwnProgram } from "./server_program.ts";
@@ -46,6 +47,8 @@ export interface Watch extends Launch {
   readonly stale?: boolean | undefined;
   /** After so long without a call the server is idle. Milliseconds; never without. */
   readonly idleMs?: number | undefined;
+  /** What the session is subscribed to. */
+  readonly subscriptions?: readonly string[] | undefined;
   /** Aborted when nobody waits any more: then the server is not taken for idle. */
   readonly signal?: AbortSignal;
 }
@@ -91,6 +94,12 @@ export class Connections {
   get busy(): readonly RootAddress[] {
     const open = [...this.#live].filter(([, { isGone }]) => !isGone).map(([root]) => root);
     return [...new Set([...open, ...this.#opening])];
+  }
+
+  /** How many resources the open connections of a session are subscribed to. */
+  subscribed(session: RootAddress): number {
+    const own = [...this.#live].filter(([root]) => sessionOf(root) === session);
+    return own.reduce((sum, [, { client }]) => sum + (client.subscriptions?.size ?? 0), 0);
   }
 
   /** The client of an open connection. */
@@ -189,29 +198,30 @@ export class Connections {
    * Waits until a server says that its tools changed, unless they are stale anyway, is idle, or ends. One that is idle takes
    * no call from that moment on. One that is not here any more ended with its runtime: a failure.
    */
-  async watch({ root, launch, stale, idleMs, signal }: Watch): Promise<McpNews | Failure> {
+  async watch(
+    { root, launch, stale, idleMs, subscriptions = [], signal }: Watch,
+  ): Promise<McpNews | Failure> {
     const live = this.#liveOf({ root, launch });
     if (live === undefined) return gone();
     const enough = new AbortController();
     signal?.addEventListener("abort", () => enough.abort(), { once: true });
     const changed = stale === true ? [] : [live.client.listChanged().then(() => "list_changed" as const)];
     const idle = idleMs === undefined ? [] : [this.#idle(live, idleMs, enough.signal)];
-    const first = await Promise.race([live.client.closed, ...changed, ...idle]);
+    const { clock } = this.#options;
+    const updated = watchUpdates(live.client, subscriptions, { clock, signal: enough.signal });
+    const first = await Promise.race([live.client.closed, updated, ...changed, ...idle]);
     enough.abort();
     if (typeof first === "string") return { type: first };
+    if ("type" in first) return first;
     this.#forget(root, live);
     return { type: "ended", failure: named(live.server, first.failure), served: live.calls.served };
   }
 
   /** Resolves when nobody has called for long, and none is in flight; never once `signal` is aborted. */
   async #idle(live: Live, idleMs: number, signal: AbortSignal): Promise<"idle"> {
-    const { clock } = this.#options;
-    const { calls } = live;
-    while (!calls.isQuiet || clock.now() < calls.quietSinceMs + idleMs) {
-      if (calls.isQuiet) await clock.sleepUntil(calls.quietSinceMs + idleMs, signal);
-      else await calls.quiet;
-      if (signal.aborted) return await new Promise(() => {});
-    }
+    const { subscriptions } = live.client;
+    // Who waits for updates calls nothing, and is not idle.
+    await live.calls.idle({ idleMs, signal, isHeld: () => (subscriptions?.size ?? 0) > 0 });
     // From here on no call finds it: what is ended now is certainly not in use.
     live.isGone = true;
     return "idle";

@@ -8,6 +8,7 @@ import {
   LoggingMessageNotificationSchema,
   PromptListChangedNotificationSchema,
   ResourceListChangedNotificationSchema,
+  ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from "./sdk_v1.ts";
 
@@ -37,12 +38,13 @@ export class ServerNotices {
   /** Who waits for news of which task. */
   readonly #tasks = new Map<string, PromiseWithResolvers<void>>();
 
-  constructor(sdk: Client) {
+  constructor(sdk: Client, onUpdated: (uri: string) => void = () => {}) {
     // Whatever the notice says, and however often it comes, it means one thing.
     const noteChange = () => this.#change.resolve();
     sdk.setNotificationHandler(ToolListChangedNotificationSchema, noteChange);
     sdk.setNotificationHandler(ResourceListChangedNotificationSchema, noteChange);
     sdk.setNotificationHandler(PromptListChangedNotificationSchema, noteChange);
+    sdk.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => onUpdated(params.uri));
     sdk.setNotificationHandler(taskNews, ({ params }) => this.#tellOf(params.taskId));
     sdk.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => this.#take(params));
   }

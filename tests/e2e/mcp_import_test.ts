@@ -89,7 +89,10 @@ Deno.test("import reads the servers of VS Code, and says line by line what it le
     assert.equal(code, 1);
     assert.match(err, /7 of 9 servers could not be taken over.*\[import_incomplete\]/);
     const rows = linesOf(out);
-    assert.deepEqual(rows.filter(({ file }) => file !== null).map(({ file }) => file), ["mcp/fine.yaml", "mcp/old.yaml"]);
+    assert.deepEqual(rows.filter(({ file }) => file !== null).map(({ file }) => file), [
+      "mcp/fine.yaml",
+      "mcp/old.yaml",
+    ]);
     assert.match(await written(stage), /API_KEY: "\$\{API_KEY\}"/);
     const why = Object.fromEntries(rows.map(({ name, told }) => [name, String((told as string[]).at(-1))]));
     assert.match(why["old"] ?? "", /written as streamable_http, which finds servers of sse too/);
