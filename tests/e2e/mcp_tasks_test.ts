@@ -127,6 +127,35 @@ Deno.test("task that the server does not know after a restart is in doubt if it 
   });
 });
 
+Deno.test("turn that is canceled while a task works tells its server, and the call is what that says (CM-34)", async () => {
+  const effects = { "mcp.far.*": "idempotent" };
+  const ends: readonly (readonly [TaskServerOptions, Line, RegExp])[] = [
+    [{ tasks: "asked", onCancel: doneWith("done all the same") }, {}, /✓ mcp\.far\.work .*done all the same/],
+    [
+      { tasks: "asked", onCancel: { status: "cancelled" } },
+      { effects },
+      /✗ mcp\.far\.work .* canceled {2}tool_canceled/,
+    ],
+    [
+      { tasks: "told", onCancel: { status: "cancelled" } },
+      {},
+      /✗ mcp\.far\.work .* unknown {2}tool_canceled/,
+    ],
+  ];
+  for (const [options, more, told] of ends) {
+    await withTasks(options, async (stage, server) => {
+      const running = stage.start(...firstTurn, "--answer", "deny");
+      await untilWatched(server);
+      await stage.output("cancel", "last");
+      const ended = await running.ended;
+      assert.match(ended.out, told, ended.err);
+      assert.match(ended.out, /turn 1 canceled/);
+      assert.equal(server.count("tasks/cancel"), 1);
+      assert.equal(server.ledger.length, 1);
+    }, more);
+  }
+});
+
 Deno.test("task of an idempotent tool that the server does not know any more is called again under the same key (CM-34)", async () => {
   const effects = { "mcp.far.*": "idempotent" };
   await withTasks({ tasks: "asked" }, async (stage, server) => {

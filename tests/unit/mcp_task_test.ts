@@ -336,6 +336,8 @@ Deno.test("handle of a task is read from both forms, within bounds; what is none
   });
   const newer = pauseOf({ resultType: "task", ...task, ttlMs: null, pollIntervalMs: 7_000.4 }, now);
   assert.deepEqual(newer, { type: "task", id: "t", result: "told", pollMs: 7_000, keptUntilMs: null });
+  const slow = pauseOf({ resultType: "task", ...task, pollIntervalMs: 1e12 }, now);
+  assert.equal(slow?.pollMs, limits.mcpTaskPollMsMax);
   const results: readonly unknown[] = [
     { content: [] },
     { content: [], task },

@@ -39,12 +39,17 @@ function rowOf(entries: readonly Entry[]) {
 }
 
 Deno.test("call that became a task runs on in every record, as one attempt, until its task has ended (CM-34)", () => {
+  const paused = rowOf(begun("non_idempotent").slice(0, 4));
+  assert.deepEqual([paused?.outcome, paused?.settledAt], ["running", undefined]);
   const running = rowOf(begun("non_idempotent"));
   assert.deepEqual([running?.outcome, running?.attempts, running?.effect], ["running", 1, "non_idempotent"]);
   const ended = rowOf([...begun("non_idempotent"), endedBy("ok", { value: toolReturn("done") })]);
   assert.deepEqual([ended?.outcome, ended?.attempts, ended?.response["model"]], ["succeeded", 1, "done"]);
   const tracked = new TrackedCalls();
-  for (const one of begun("non_idempotent")) tracked.take(one);
+  for (const [index, one] of begun("non_idempotent").entries()) {
+    tracked.take(one);
+    if (index === 3) assert.equal(tracked.calls[0]?.progress, "executing");
+  }
   tracked.hear("4.0", "half way");
   assert.deepEqual(tracked.calls.map(({ progress, notice }) => [progress, notice]), [[
     "executing",
