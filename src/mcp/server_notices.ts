@@ -16,10 +16,10 @@ const lineCharactersMax = 500;
 const linesMax = 200;
 
 /** News of a task. What they say is asked for: only then it is known to be the newest. */
-const taskNews = z.looseObject({
-  method: z.literal("notifications/tasks/status"),
-  params: z.looseObject({ taskId: z.string() }),
-});
+const params = z.looseObject({ taskId: z.string() });
+const taskNews = z.looseObject({ method: z.literal("notifications/tasks/status"), params });
+/** The same by the extension of 2026-07-28. */
+const extensionNews = z.looseObject({ method: z.literal("notifications/tasks"), params });
 
 /** A call that people watch. */
 interface Listener {
@@ -46,6 +46,7 @@ export class ServerNotices {
     sdk.setNotificationHandler(PromptListChangedNotificationSchema, noteChange);
     sdk.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => onUpdated(params.uri));
     sdk.setNotificationHandler(taskNews, ({ params }) => this.#tellOf(params.taskId));
+    sdk.setNotificationHandler(extensionNews, ({ params }) => this.#tellOf(params.taskId));
     sdk.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => this.#take(params));
   }
 

@@ -73,7 +73,7 @@ Deno.test("server notices tell of a task to whoever waits for it, once for each 
   await Promise.all(both.slice(0, 2));
   assert.deepEqual(told, ["a", "a"]);
   say("tasks/status", { taskId: "a", status: "completed" });
-  say("tasks/status", { taskId: "b", status: "working" });
+  say("tasks", { taskId: "b", status: "working" });
   await both[2];
   assert.deepEqual(told, ["a", "a", "b"]);
 });

@@ -8,9 +8,9 @@ import { TrackedCalls } from "../../src/records/tracked_calls.ts";
 import { toolReturn } from "../support/calls.ts";
 import { pausedCall } from "../support/tasks.ts";
 
-function entry(seq: number, kind: string, type: string, body: Json, cause = seq): Entry {
-  const place = { v: 1, seq, at: seq, kind, type, cause, epoch: 1 };
-  return Entry.parse({ ...place, body });
+/** An entry at `[seq, cause]`. */
+function entry([seq, cause]: readonly [number, number], kind: string, type: string, body: Json): Entry {
+  return Entry.parse({ v: 1, seq, at: seq, kind, type, cause, epoch: 1, body });
 }
 
 const args = { invocation: "call/0.0", entry: { name: "mcp.far.work" }, arguments: {} };
@@ -18,16 +18,21 @@ const args = { invocation: "call/0.0", entry: { name: "mcp.far.work" }, argument
 /** A host's call of one tool of an effect class, that became a task. */
 function begun(effect: string): readonly Entry[] {
   return [
-    entry(2, "input", "session.call", { message: { call: { tool: "mcp.far.work", arguments: {} } } }),
-    entry(2, "note", "tools.bound", { execution: "turn/1", call: "mcp.far.work", input: 2 }, 2),
-    entry(3, "intent", "mcp.call", { n: 0, effect, args }, 2),
-    entry(4, "outcome", "mcp.call", { id: "2.0", attempt: 1, status: "ok", value: pausedCall() }),
-    entry(5, "intent", "mcp.task", { n: 0, effect: "idempotent", args }, 4),
+    entry([2, 2], "input", "session.call", { message: { call: { tool: "mcp.far.work", arguments: {} } } }),
+    entry([2, 2], "note", "tools.bound", { execution: "turn/1", call: "mcp.far.work", input: 2 }),
+    entry([3, 2], "intent", "mcp.call", { n: 0, effect, args }),
+    entry([4, 4], "outcome", "mcp.call", { id: "2.0", attempt: 1, status: "ok", value: pausedCall() }),
+    entry([5, 4], "intent", "mcp.task", { n: 0, effect: "idempotent", args }),
   ];
 }
 
 function endedBy(status: string, value: Json): Entry {
-  return entry(6, "outcome", "mcp.task", { id: "4.0", attempt: 1, status, ...(value as object) } as Json);
+  return entry(
+    [6, 6],
+    "outcome",
+    "mcp.task",
+    { id: "4.0", attempt: 1, status, ...(value as object) } as Json,
+  );
 }
 
 function rowOf(entries: readonly Entry[]) {
