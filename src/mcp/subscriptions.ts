@@ -43,8 +43,8 @@ export class Subscriptions {
    * Never resolves once `signal` is aborted.
    */
   async updates(clock: Clock, signal: AbortSignal): Promise<readonly string[]> {
-    while (this.#updated.size === 0) {
-      await this.#news.promise;
+    do {
+      if (this.#updated.size === 0) await this.#news.promise;
       const dueAtMs = Math.max(
         clock.now() + limits.mcpUpdateWaitMs,
         this.#toldAtMs + limits.mcpUpdateEveryMs,
@@ -52,7 +52,7 @@ export class Subscriptions {
       await clock.sleepUntil(dueAtMs, signal);
       if (signal.aborted) return await new Promise(() => {});
       this.#news = Promise.withResolvers<void>();
-    }
+    } while (this.#updated.size === 0);
     this.#toldAtMs = clock.now();
     const uris = [...this.#updated];
     this.#updated.clear();

@@ -140,6 +140,31 @@ Deno.test("updates that come together are one, and the next wait for their time;
   assert.equal(heard.length, 2);
 });
 
+Deno.test("updates that come while nobody listens wait for their time as well (CM-34)", async () => {
+  const world = createWorld();
+  const { signal } = new AbortController();
+  const subscriptions = new Subscriptions();
+  subscriptions.add("x:a");
+  for (const dueMs of [limits.mcpUpdateWaitMs, limits.mcpUpdateEveryMs, limits.mcpUpdateEveryMs]) {
+    subscriptions.note("x:a");
+    let isTold = false;
+    const told = subscriptions.updates(world.seams.clock, signal).then(() => isTold = true);
+    await world.advance(dueMs - 1);
+    assert.equal(isTold, false);
+    await world.advance(1);
+    await told;
+  }
+  // Who was given up hears nothing, and takes nothing from the next one.
+  const gone = new AbortController();
+  let isHeard = false;
+  void subscriptions.updates(world.seams.clock, gone.signal).then(() => isHeard = true);
+  gone.abort();
+  subscriptions.note("x:a");
+  const next = subscriptions.updates(world.seams.clock, signal);
+  await world.advance(limits.mcpUpdateEveryMs);
+  assert.deepEqual([await next, isHeard], [["x:a"], false]);
+});
+
 /** A client that answers as it is told. */
 function clientThat(answer: McpCallResult) {
   const sent: string[] = [];
