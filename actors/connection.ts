@@ -79,6 +79,8 @@ export const connectionMachine = connectionSetup.createMachine({
       { actions: "acknowledge" },
     ],
     "connection.refresh": { actions: "answerNotOpen" },
+    "connection.subscribe": { actions: ["noteSubscription", "acknowledge"] },
+    "connection.unsubscribe": { actions: ["noteSubscription", "acknowledge"] },
   },
   states: {
     idle: {
@@ -176,6 +178,7 @@ export const connectionMachine = connectionSetup.createMachine({
             reenter: true,
             actions: ["noteSettled", "noteListChanged"],
           },
+          { guard: "isUpdated", target: "ready", reenter: true, actions: ["noteSettled", "tellUpdated"] },
           { guard: "isIdle", target: "draining", actions: ["noteSettled", "noteParking"] },
           {
             guard: "isLastCrash",

@@ -9,6 +9,7 @@ import { port } from "./port.ts";
 import { questionMachine } from "./question.ts";
 import * as refresh from "./refresh.ts";
 import * as sessions from "./server_session.ts";
+import * as subscriptions from "./subscriptions.ts";
 
 /** Guards and actions of connections. */
 export const connectionSetup = setup({
@@ -26,6 +27,7 @@ export const connectionSetup = setup({
     isOther: ({ context, event }) => rules.isOther(context, event),
     isHeld: ({ context, event }) => health.isHeld(context, event),
     isRetry: ({ event }) => health.isRetry(event),
+    isUpdated: ({ event }) => subscriptions.isUpdated(event),
     isIdle: ({ event }) => health.isIdle(event),
     isLastCrash: ({ context, event }) => health.isLastCrash(context, event),
     isCrash: ({ event }) => health.isCrash(event),
@@ -54,6 +56,10 @@ export const connectionSetup = setup({
     ),
     noteAnswer: assign(({ event }) => ({ at: rules.answerIn(event).at })),
     noteSettled: assign(({ event }) => ({ at: rules.settledAt(event) })),
+    noteSubscription: assign(({ context, event }) => subscriptions.withSubscription(context, event)),
+    tellUpdated: enqueueActions(({ context, enqueue, event }) => {
+      for (const params of subscriptions.tellUpdated(context, event)) enqueue({ type: "post", params });
+    }),
     noteWaiter: assign(({ context, event }) => answers.withWaiter(context, event)),
     noteCloser: assign(({ context, event }) => answers.withCloser(context, event)),
     noteNext: assign(({ event }) => ({ next: rules.declarationIn(event) })),

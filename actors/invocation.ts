@@ -4,6 +4,7 @@
  *   proposed -> validating -> authorizing -> (awaitingApproval) -> binding -> running -> one final state per outcome
  *   running -> backingOff -> running; running -> uncertain -> verifying | needsOperator | backingOff
  *   running | backingOff -> needsOperator where an earlier attempt is in doubt
+ *   running -> awaitingTask, which ends as running does, where the server carries the call out as a task
  *
  * Keeps I5: `running` is reached only through `validating` and `authorizing`, and, where a person is asked, through
  * a granted `awaitingApproval`. Keeps K11: `running` is left only by the port's own outcome. Once an attempt may have
@@ -22,6 +23,7 @@ import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import { decide } from "./decision.ts";
 import * as rules from "./invocation_rules.ts";
+import * as tasks from "./invocation_task.ts";
 
 /** The behaviour of one tool call. Stops at 1,000 microsteps (K8). */
 export const invocationMachine = setup({
@@ -40,6 +42,8 @@ export const invocationMachine = setup({
     isGranted: ({ event }) =>
       event.type === "question.decided" &&
       (event.decision === "allow" || event.decision === "always_allow_for_session"),
+    isTask: ({ event }) => tasks.taskIn(doneOf(event)) !== undefined,
+    isDoubtfulTask: ({ context }) => tasks.isDoubtfulTask(context),
     returnedError: ({ event }) => rules.isErrorReturn(doneOf(event)),
     wasCanceled: ({ event }) => failedOf(event).status === "canceled",
     isUncertain: ({ context, event }) => rules.isUncertain(context, failedOf(event)),
@@ -76,6 +80,7 @@ export const invocationMachine = setup({
     refuseByDecision: assign({ failure: ({ event }) => rules.refusalOf(event) }),
     noteCancel: assign(({ event }) => ({ cancelAsked: true, at: event.at })),
     cancelPort: sendTo("effect", { type: "port.cancel" }),
+    noteTask: assign(({ context, event }) => tasks.becameTask(context, doneOf(event))),
     noteReturn: assign(({ context, event }) => ({
       ...rules.momentOf(doneOf(event)),
       outcomeOf: doneOf(event).intent,
@@ -164,6 +169,7 @@ export const invocationMachine = setup({
         src: "port",
         input: ({ context }) => rules.toolCall(context),
         onDone: [
+          { guard: "isTask", target: "awaitingTask", actions: "noteTask" },
           { guard: "returnedError", target: "completedWithError", actions: "noteReturn" },
           { target: "succeeded", actions: "noteReturn" },
         ],
@@ -171,6 +177,25 @@ export const invocationMachine = setup({
           { guard: "isUncertain", target: "uncertain", actions: ["noteFailure", "noteDoubt"] },
           { guard: "mayRetry", target: "backingOff", actions: "noteFailure" },
           { guard: "isDoubtful", target: "needsOperator", actions: "noteFailure" },
+          { guard: "wasCanceled", target: "canceled", actions: "noteFailure" },
+          { guard: "hasTimedOut", target: "timedOut", actions: "noteFailure" },
+          { target: "failed", actions: "noteFailure" },
+        ],
+      },
+      on: { "invocation.cancel": { actions: ["noteCancel", "cancelPort"] } },
+    },
+    awaitingTask: {
+      invoke: {
+        id: "effect",
+        src: "port",
+        input: ({ context }) => tasks.followTask(context),
+        onDone: [
+          { guard: "returnedError", target: "completedWithError", actions: "noteReturn" },
+          { target: "succeeded", actions: "noteReturn" },
+        ],
+        onError: [
+          { guard: "isDoubtfulTask", target: "uncertain", actions: ["noteFailure", "noteDoubt"] },
+          { guard: "mayRetry", target: "backingOff", actions: "noteFailure" },
           { guard: "wasCanceled", target: "canceled", actions: "noteFailure" },
           { guard: "hasTimedOut", target: "timedOut", actions: "noteFailure" },
           { target: "failed", actions: "noteFailure" },

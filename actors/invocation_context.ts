@@ -1,4 +1,5 @@
 /** What an invocation is created with, told, remembers, and tells. */
+import type { CallTask } from "../schemas/call_pause.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { KeptGrant } from "../schemas/grant.ts";
 import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
@@ -47,6 +48,8 @@ export interface InvocationContext extends InvocationInput {
   readonly isError: boolean;
   readonly changesState?: boolean;
   readonly via: "operator" | "verify" | null;
+  /** The task that the attempt became, if its server carries it out as one. */
+  readonly task?: CallTask;
 }
 
 /** How an invocation ended, and when: its turn's time goes on from there. */

@@ -11,7 +11,7 @@ export function begunSession({ declaration, greeting, launch }: ConnectionContex
   const isProcess = manifest.transport === "stdio";
   return {
     server,
-    transport: manifest.transport,
+    transport: greeting?.session?.transport ?? manifest.transport,
     url: isProcess ? null : urlWithoutQuery(manifest.url),
     id: isProcess ? `launch-${launch}` : greeting?.session?.id ?? null,
     state: "new",

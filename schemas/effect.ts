@@ -1,5 +1,6 @@
 /** What machines may ask of the world, and what comes back: the requests and outcomes of the one port. */
 import { z } from "zod";
+import { CallTask } from "./call_pause.ts";
 import { CatalogRef, EntryRef, ResolvedCatalog } from "./catalog.ts";
 import { Failure } from "./failure.ts";
 import { Digest, IntentId, RootAddress } from "./ids.ts";
@@ -28,6 +29,7 @@ export const PortKind = z.enum([
   "mcp.watch",
   "mcp.close",
   "mcp.call",
+  "mcp.task",
 ]);
 /** A kind of effect. */
 export type PortKind = z.infer<typeof PortKind>;
@@ -60,9 +62,22 @@ const toolArgs = z.strictObject({
 const launch = z.int().min(1);
 
 /** What a server may say that it offers. */
-export const McpCapability = z.enum(["tools", "resources", "prompts", "completions", "logging"]);
+export const McpCapability = z.enum([
+  "tools",
+  "resources",
+  "prompts",
+  "completions",
+  "logging",
+  /** Calls of tools as tasks. */
+  "tasks",
+  /** Subscriptions to resources. */
+  "subscriptions",
+]);
 /** What a server may say that it offers. */
 export type McpCapability = z.infer<typeof McpCapability>;
+
+/** A resource that is subscribed to. */
+export const ResourceUri = z.string().min(1).max(limits.mcpSubscribedUriCharactersMax);
 
 const capabilities = z.array(McpCapability).max(McpCapability.options.length);
 
@@ -95,6 +110,8 @@ export const portArgs = {
     stale: z.literal(true).optional(),
     /** After so long without a call it is idle, and takes no call any more. Milliseconds. */
     idleMs: z.int().min(1).optional(),
+    /** Resources that its session is subscribed to: those of an earlier launch are asked for again. */
+    subscriptions: z.array(ResourceUri).max(limits.mcpSubscriptionsMax).optional(),
   }),
   /** Ends the server: end of input, TERM, KILL. Ending what has ended is no failure. */
   "mcp.close": z.strictObject({
@@ -103,6 +120,8 @@ export const portArgs = {
     drainMs: z.int().min(0).optional(),
   }),
   "mcp.call": toolArgs,
+  /** Looks after a call that its server carries out as a task, until it ends. Yields what the call would have. */
+  "mcp.task": toolArgs.extend({ task: CallTask }),
 } as const satisfies { readonly [K in PortKind]: z.ZodType };
 
 /** Arguments of one kind of effect. */
@@ -142,7 +161,8 @@ export type PortOutcome = z.infer<typeof PortOutcome>;
 
 /** A session by HTTP, as it was opened (CM-79). Its id is shown, and used by whoever opened it only. */
 export const McpSession = z.strictObject({
-  transport: z.literal("streamable_http"),
+  /** `sse`: of 2024-11-05, whose stream is the session. */
+  transport: z.enum(["streamable_http", "sse"]),
   url: z.string().max(limits.urlCharactersMax),
   /** Null if the server keeps no session. */
   id: z.string().max(limits.mcpSessionIdCharactersMax).nullable(),
@@ -167,10 +187,15 @@ export const McpGreeting = z.strictObject({
 /** What `mcp.connect` yields. */
 export type McpGreeting = z.infer<typeof McpGreeting>;
 
-/** What `mcp.watch` yields: the tools changed, nobody called for long, or the server ended by itself. */
+/** What `mcp.watch` yields: the tools or resources changed, nobody called for long, or the server ended by itself. */
 export const McpNews = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("list_changed") }),
   z.strictObject({ type: z.literal("idle") }),
+  /** Of those that are subscribed to, each once. */
+  z.strictObject({
+    type: z.literal("resources_updated"),
+    uris: z.array(ResourceUri).min(1).max(limits.mcpSubscriptionsMax),
+  }),
   /** `served`: calls that it has answered since it was started. */
   z.strictObject({
     type: z.literal("ended"),

@@ -184,6 +184,10 @@ export const limits = {
   /** Of one answer that comes as a stream of events: bytes and events, then what it should bring is in doubt (B94). */
   mcpStreamBytesMax: 64 * 1_048_576,
   mcpStreamEventsMax: 10_000,
+  /** Of the one stream of a session of 2024-11-05: bytes, events, milliseconds; then the session begins anew. */
+  mcpSseStreamBytesMax: 1_024 * 1_048_576,
+  mcpSseEventsMax: 1_000_000,
+  mcpSseStreamMs: 86_400_000,
   mcpEventIdCharactersMax: 1_024,
   /** Of each part of what a server answered to `initialize`, as it is kept. */
   mcpInitializedCharactersMax: 1_024,
@@ -212,6 +216,12 @@ export const limits = {
   /** Address of a resource, and a cursor of a list. */
   mcpUriCharactersMax: 8_192,
   mcpCursorCharactersMax: 4_096,
+  /** Resources that one session is subscribed to, over all its servers. */
+  mcpSubscriptionsMax: 32,
+  mcpSubscribedUriCharactersMax: 1_024,
+  /** How long updates of resources wait for others, and how often a session is told of them at most. Milliseconds. */
+  mcpUpdateWaitMs: 300,
+  mcpUpdateEveryMs: 5_000,
   mcpPromptArgumentsMax: 100,
   mcpCompletionsMax: 100,
   /** Pieces of one result that are no text and are kept beside it; of the rest only the size is given. */
@@ -220,6 +230,20 @@ export const limits = {
   mcpLogShownMax: 1_000,
   /** How long a call may be silent: progress makes it begin anew. Milliseconds. */
   mcpCallIdleMs: 60_000,
+  /** How often a task is looked at: unless its server says so, and what it may ask for. Milliseconds. */
+  mcpTaskPollMs: 1_000,
+  mcpTaskPollMsMin: 500,
+  mcpTaskPollMsMax: 60_000,
+  /** How long a server is asked to keep a task: its end must be there still after a restart of ours. Milliseconds. */
+  mcpTaskKeptMs: 3_600_000,
+  /** How long one look may be silent; a task whose deadline is over is looked at once more for as long. Milliseconds. */
+  mcpTaskLookMs: 10_000,
+  /** Looks in a row that the server answers with what is no state, until the task is given up. */
+  mcpTaskMissesMax: 5,
+  /** How long a task that nobody wants any more may say how it ended: less than `cancelGraceMs`. Milliseconds. */
+  mcpTaskFarewellMs: 4_000,
+  mcpTaskIdCharactersMax: 1_024,
+  mcpTaskMessageCharactersMax: 500,
 
   /** One request of a login: metadata, registration, tokens. Milliseconds. */
   oauthRequestMs: 10_000,

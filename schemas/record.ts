@@ -122,7 +122,7 @@ export const McpSessionRecord = z.strictObject({
   state: ServerState,
   /** Why it cannot be used, if it cannot. */
   failure: z.strictObject({ code: FailureCode, message: z.string() }).nullable(),
-  transport_kind: z.enum(["stdio", "streamable_http"]),
+  transport_kind: z.enum(["stdio", "streamable_http", "sse"]),
   /** Without what may be secret in it; null for a process. */
   server_url: z.string().nullable(),
   /** Null if the server keeps none, or it is closed. */

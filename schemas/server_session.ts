@@ -6,7 +6,7 @@ import { ServerId } from "./ids.ts";
 /** What is stored of a session, in the connection itself and in its journal: there is no table of sessions. */
 export const ServerSession = z.strictObject({
   server: ServerId,
-  transport: z.enum(["stdio", "streamable_http"]),
+  transport: z.enum(["stdio", "streamable_http", "sse"]),
   /** Null for a server that is a process. */
   url: z.string().nullable(),
   /** Of a process, its launch; of HTTP, what the server gave. Null before the first session and once it is lost. */

@@ -59,6 +59,7 @@ export type HostPerformers = Pick<
   | "mcp.watch"
   | "mcp.close"
   | "mcp.call"
+  | "mcp.task"
 >;
 
 /** What a host's performers may use of the runtime that they serve. */

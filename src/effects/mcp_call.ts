@@ -6,6 +6,7 @@ import type { ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { StoredReply } from "../kernel/kernel.ts";
 import { Binaries } from "../mcp/binaries.ts";
 import type { McpCall, McpCallResult, McpRequest } from "../mcp/call.ts";
+import { pauseOf } from "../mcp/call_pause.ts";
 import type { McpClient } from "../mcp/client.ts";
 import { callFeature } from "../mcp/feature_call.ts";
 import { readResult } from "../mcp/result.ts";
@@ -13,6 +14,7 @@ import type { Clock } from "../seams.ts";
 import { errorEnvelope, type ToolBlobs } from "../tools/tool.ts";
 import { givenUp } from "./deadline.ts";
 import type { Adapter, Attempt, Routed } from "./adapter.ts";
+import { sendingFor, type SubscriptionDesk } from "./mcp_subscribe.ts";
 
 /** What a call needs of the connections. */
 export interface McpCallOptions {
@@ -24,6 +26,8 @@ export interface McpCallOptions {
   readonly open: (connection: RootAddress) => Promise<StoredReply>;
   /** Tells a connection that its server refused a call as one that it does not know. */
   readonly refresh?: (connection: RootAddress) => void;
+  /** Where subscriptions to resources are kept; without it there are none. */
+  readonly subscriptions?: SubscriptionDesk;
   /** True for a text that holds a secret, or may: such a piece of a result is not kept. */
   readonly isSecret: (text: string) => boolean;
   readonly clock: Clock;
@@ -48,6 +52,10 @@ export function createMcpCall(options: McpCallOptions): Adapter {
       const message =
         `Cannot call "${entry.canonicalName}": it is bound to the connection of another session`;
       return { kind: "not_started", failure: failure("catalog_mismatch", message) };
+    }
+    if (routed.task !== undefined) {
+      const { followTask } = await import("./mcp_task.ts");
+      return await followTask({ ...routed, task: routed.task }, options);
     }
     for (let tries = 1;; tries++) {
       const client = await readyClient(entry.binding, routed, options);
@@ -75,7 +83,8 @@ function declaredOtherwise(
   return failure("catalog_mismatch", message);
 }
 
-async function readyClient(
+/** The client of a connection, which is opened if need be; why there is none. */
+export async function readyClient(
   connection: RootAddress,
   { use: { signal } }: Routed,
   { clientOf, open, clock }: McpCallOptions,
@@ -103,8 +112,8 @@ function unavailable(why: string): Failure {
 }
 
 async function callTool(client: McpClient, routed: Routed, options: McpCallOptions): Promise<Attempt> {
-  const { entry: { definition }, arguments: input, use, begin, late } = routed;
-  const { name, mcpMethod = "tools/call", resultSchema: schema } = definition;
+  const { entry, arguments: input, use, begin, late } = routed;
+  const { name, mcpMethod = "tools/call", resultSchema: schema, asTask } = entry.definition;
   const takeBack = begin();
   const binaries = new Binaries(options.isSecret);
   const whole = (envelope: ToolResultEnvelope) => withAttachments(envelope, binaries, use.blobs);
@@ -115,9 +124,12 @@ async function callTool(client: McpClient, routed: Routed, options: McpCallOptio
     signal: use.signal,
     idleMs: limits.mcpCallIdleMs,
     onProgress: use.notifications.push,
+    ...(asTask === undefined ? {} : { asTask: { ttl: limits.mcpTaskKeptMs } }),
   };
   if (mcpMethod !== "tools/call") {
-    const send = (request: McpRequest) => client.call({ ...call, request });
+    const { subscriptions: desk, isSecret } = options;
+    const change = { method: mcpMethod, given: input, client, connection: entry.binding, desk, isSecret };
+    const send = sendingFor(change, (request: McpRequest) => client.call({ ...call, request }));
     const answered = await callFeature({ method: mcpMethod, arguments: input, binaries, send });
     if (answered.status !== "read") return withoutResult(answered, { takeBack, routed, options });
     return { kind: "returned", envelope: await whole(answered.envelope) };
@@ -128,11 +140,13 @@ async function callTool(client: McpClient, routed: Routed, options: McpCallOptio
   };
   const answered = await client.call({ ...call, onStray });
   if (answered.status !== "returned") return withoutResult(answered, { takeBack, routed, options });
+  const pause = pauseOf(answered.result, options.clock.now());
+  if (pause !== undefined) return { kind: "paused", pause };
   return { kind: "returned", envelope: await whole(readResult(answered.result, { schema, binaries })) };
 }
 
 /** What a result holds that is no text is kept beside it. */
-async function withAttachments(
+export async function withAttachments(
   envelope: ToolResultEnvelope,
   binaries: Binaries,
   blobs: ToolBlobs,

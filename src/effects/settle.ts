@@ -113,6 +113,7 @@ const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "mcp_connection_closed",
   "mcp_message_too_large",
   "mcp_protocol_error",
+  "mcp_subscription_refused",
 ]);
 
 function withOwnCodes(envelope: Envelope): Envelope {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
-import type { RootAddress } from "../../schemas/ids.ts";
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
 import type { Conversations } from "../effects/conversation.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
@@ -88,6 +88,13 @@ export function createHostPerformers(
         });
         asked.catch(() => {}); // Its answer is news for the next turn; a runtime that stops asks again when it starts.
       },
+      subscriptions: {
+        count: (connection) => connections.subscribed(sessionOf(connection) ?? connection),
+        keep: async (connection, uri, isWanted) => {
+          const type = isWanted ? "connection.subscribe" : "connection.unsubscribe";
+          await services.tellConnection(connection, { type, uri });
+        },
+      },
       isSecret: (text) => mayBeSecret(redactor, text),
       clock: seams.clock,
     }),
@@ -102,6 +109,7 @@ export function createHostPerformers(
       pins,
     }),
     "mcp.call": afterHome(places, conversations, call),
+    "mcp.task": afterHome(places, conversations, call),
     "tool.call": afterHome(places, conversations, call),
     "tool.verify": createToolVerify(),
     "model.generate": createModelGenerate({

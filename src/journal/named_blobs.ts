@@ -53,7 +53,12 @@ export function mayNameBlobs({ kind, type }: Pick<Entry, "kind" | "type">): bool
   return kind === "outcome" && (type === "catalog.seal" || type === "mcp.list" || isCall(type));
 }
 
-/** True for the effects that are calls of tools, whatever their source: their outcomes are settled results. */
+/** True for the effects that are calls of tools, whatever their source: their outcomes are settled results, or pauses. */
 export function isCall(type: string): boolean {
-  return type === "tool.call" || type === "mcp.call";
+  return type === "tool.call" || type === "mcp.call" || type === "mcp.task";
+}
+
+/** True for the outcome of a call that goes on: it has no result yet (`PausedCall`). */
+export function isPaused(body: unknown): boolean {
+  return Object(Object(body).value).pause !== undefined;
 }

@@ -4,6 +4,7 @@ import { type IntentId, intentKey, type RootAddress } from "../../schemas/ids.ts
 import { limits } from "../../schemas/limits.ts";
 import type { PortKind, PortRequest } from "../../schemas/effect.ts";
 import type { EffectClass } from "../../schemas/tool.ts";
+import { noLongerWanted } from "../effects/deadline.ts";
 import type { Performance, Performer, PerformerResult } from "../effects/performer.ts";
 import type { PortRecord } from "./desk.ts";
 import { type Kernel, type Running, tell } from "./kernel.ts";
@@ -67,9 +68,7 @@ function perform(kernel: Kernel, what: Start, running: Running, key: string): vo
 
 /** The key stays the first attempt's, so that a target that deduplicates meets the same key again. */
 function downstreamKey(root: RootAddress, request: PortRequest, own: string): string {
-  if (request.port !== "tool.call" && request.port !== "tool.verify" && request.port !== "mcp.call") {
-    return own;
-  }
+  if (!("invocation" in request.args)) return own;
   return request.args.key === undefined ? own : intentKey(root, request.args.key);
 }
 
@@ -124,7 +123,7 @@ export function cancel(kernel: Kernel, root: RootAddress, record: PortRecord, at
     kernel.running.delete(key);
     return end(kernel, root, { id: record.id, attempt, result: withDoubt(effect, attempt, canceled()) });
   }
-  running.abort.abort();
+  running.abort.abort(noLongerWanted);
   const graceEndsAt = kernel.seams.clock.now() + limits.cancelGraceMs;
   kernel.seams.clock.sleepUntil(graceEndsAt).then(() => {
     if (kernel.stopped !== undefined || kernel.running.get(key) !== running) return;
@@ -173,7 +172,7 @@ export function abandon(kernel: Kernel, root: RootAddress, ids: readonly IntentI
 export function restart(kernel: Kernel, what: Start): void {
   const key = intentKey(what.root, what.record.id);
   if (kernel.stopped !== undefined || what.record.withdrawn || kernel.running.has(key)) return;
-  if (waitsForPeople(what.record.request.port)) return start(kernel, what);
+  if (onlyWaits(what.record.request.port)) return start(kernel, what);
   const { effect } = what.record.request;
   const running: Running = {
     attempt: what.attempt,
@@ -198,9 +197,12 @@ export function restart(kernel: Kernel, what: Start): void {
   else kernel.reasks.waiting.push(begin);
 }
 
-/** Timers and questions wait, they do no work: the gate is not for them. */
-function waitsForPeople(port: PortKind): boolean {
-  return port === "timer.set" || port === "question.ask";
+/**
+ * Timers, questions and the tasks of others wait, they do no work: the gate is not for them, and that they go on waiting
+ * is no new attempt at anything.
+ */
+export function onlyWaits(port: PortKind): boolean {
+  return port === "timer.set" || port === "question.ask" || port === "mcp.task";
 }
 
 function admitNext(kernel: Kernel): void {

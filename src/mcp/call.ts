@@ -27,8 +27,10 @@ export interface McpCall {
   readonly arguments: JsonObject;
   /** What is asked in place of `tools/call`, for what a server offers besides tools. */
   readonly request?: McpRequest;
-  /** The same for every attempt: for servers that deduplicate. */
-  readonly key: string;
+  /** Asks for the call to be carried out as a task, and for how long the server is to keep it. Milliseconds. */
+  readonly asTask?: { readonly ttl: number };
+  /** The same for every attempt: for servers that deduplicate. What only asks about a call has none. */
+  readonly key?: string;
   readonly signal: AbortSignal;
   /** How long the server may be silent; progress makes it begin anew. Milliseconds. */
   readonly idleMs: number;
@@ -102,10 +104,10 @@ class RunningCall {
   }
 
   #ask(): Promise<Answer> {
-    const { tool, arguments: args, key, request } = this.#call;
+    const { key } = this.#call;
     const { protocol, transport } = this.#connection;
-    const { method, params } = request ?? { method: "tools/call", params: { name: tool, arguments: args } };
-    const asked = { method, params: { ...params, _meta: metaOf(key) } };
+    const { method, params } = requestOf(this.#call);
+    const asked = { method, params: { ...params, ...(key === undefined ? {} : { _meta: metaOf(key) }) } };
     this.#restartSilence();
     const answer = protocol.request(asked, {
       signal: this.#giveUp.signal,
@@ -199,6 +201,12 @@ class RunningCall {
     }
     return { status: "lost", failure: stopped(stop, `${sent(stop, this.#call.idleMs)}; ${doubt}`) };
   }
+}
+
+function requestOf({ tool, arguments: args, asTask, request }: McpCall): McpRequest {
+  if (request !== undefined) return request;
+  const params = { name: tool, arguments: args, ...(asTask === undefined ? {} : { task: asTask }) };
+  return { method: "tools/call", params };
 }
 
 /** The protocol has these codes for a tool that is not there, and for arguments and headers that are not those it takes. */

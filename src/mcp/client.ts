@@ -16,6 +16,7 @@ import { OpenClient, withLastWords } from "./open_client.ts";
 import { lastText, oneLine } from "./plain_text.ts";
 import { type McpProtocol, RpcError, type Speak } from "./protocol.ts";
 import { McpFault, refusal } from "./request.ts";
+import type { Subscriptions } from "./subscriptions.ts";
 import type { FarSide, Wire } from "./wire.ts";
 
 export type { McpCall, McpCallResult } from "./call.ts";
@@ -85,6 +86,10 @@ export interface McpClient {
   call(request: McpCall): Promise<McpCallResult>;
   /** Resolves once the server has said that what it offers changed since its tools were listed last. */
   listChanged(): Promise<void>;
+  /** The resources that are subscribed to in this session. */
+  readonly subscriptions?: Subscriptions;
+  /** Resolves with the next news of a task, until `signal` is aborted. */
+  taskTold(task: string, signal: AbortSignal): Promise<void>;
   /** Resolves when the connection was lost or closed and the process has ended. Never rejects. */
   readonly closed: Promise<McpClosed>;
   /** Closes the connection and ends the process by the ladder. Calls in flight are `lost` before. One for all callers. */
@@ -108,9 +113,10 @@ export async function openOver(carrier: Carrier, options: HandshakeOptions): Pro
   const { wire, far } = carrier;
   const { clock, connectMs, eras = [{ era: "legacy" }] } = options;
   const deadlineAtMs = options.deadlineAtMs ?? clock.now() + connectMs;
-  const attempts = new Map<McpEra, Ended<McpProtocol>>();
-  await wire.start();
-  for (const { era, withinMs = Infinity } of eras) {
+  const attempts = new Map<McpEra, Ended<unknown>>();
+  const started = await runUntil({ clock, deadlineAtMs, signal: options.signal }, () => wire.start());
+  if (started.type !== "done") attempts.set("legacy", started);
+  for (const { era, withinMs = Infinity } of started.type === "done" ? eras : []) {
     // Whoever has answered in the words of an era is not asked in them again.
     if ((attempts.get(era)?.type ?? "late") !== "late") break;
     const { speak } = await speakers[era]();

@@ -2,7 +2,7 @@
 import { connectMs, isPackageRunner } from "../../actors/package_runner.ts";
 import type { McpEnd, McpGreeting, McpNews } from "../../schemas/effect.ts";
 import type { Failure } from "../../schemas/failure.ts";
-import type { RootAddress } from "../../schemas/ids.ts";
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { McpDeclaration, StdioManifest } from "../../schemas/manifest.ts";
 import type { ProcessRegistry } from "../processes/registry.ts";
@@ -10,6 +10,7 @@ import type { Clock } from "../seams.ts";
 import { CallCount } from "./call_count.ts";
 import type { HandshakeOptions, McpClient } from "./client.ts";
 import { closedEarly, gone, missingVariables, named, whyNot } from "./connect_failure.ts";
+import type { Close, ConnectOrder, Launch, Watch } from "./connection_orders.ts";
 import type { EraMemory } from "./era.ts";
 import { EraSearch } from "./era_search.ts";
 import { Gate } from "./gate.ts";
@@ -19,9 +20,11 @@ import { openSession, type SessionDoor } from "./open_session.ts";
 import type { ServerEnd } from "./server_log.ts";
 import { type OwnProgram, programOf } from "./server_program.ts";
 import { redactingClient } from "./redacting_client.ts";
+import { watchUpdates } from "./subscriptions.ts";
 import { type CountedDecision, UrlTally } from "./url_tally.ts";
 import { expandVariables, type ReadVariable } from "./variables.ts";
 
+export type { Close, ConnectOrder, Launch, Watch } from "./connection_orders.ts";
 export type { OwnProgram } from "./server_program.ts";
 
 /** Options of {@linkcode Connections}. */
@@ -40,36 +43,6 @@ export interface ConnectionsOptions extends SessionDoor {
   readonly eras?: EraMemory;
   /** Told of every process that ended, however it did. */
   readonly onEnd?: (end: ServerEnd) => void;
-}
-
-/** One start of one server. */
-export interface Launch {
-  readonly root: RootAddress;
-  readonly launch: number;
-}
-
-/** What is waited for of a start. */
-export interface Watch extends Launch {
-  /** True if a change of its tools is no news. */
-  readonly stale?: boolean | undefined;
-  /** After so long without a call the server is idle. Milliseconds; never without. */
-  readonly idleMs?: number | undefined;
-  /** Aborted when nobody waits any more: then the server is not taken for idle. */
-  readonly signal?: AbortSignal;
-}
-
-/** What is ended, and how patiently. */
-export interface Close extends Launch {
-  /** How long calls in flight are waited for. Milliseconds; not at all without. */
-  readonly drainMs?: number | undefined;
-}
-
-/** What is started, and until when. */
-export interface ConnectOrder extends Launch {
-  readonly declaration: McpDeclaration;
-  readonly deadlineAtMs: number;
-  readonly signal: AbortSignal;
-  readonly onNotice: (text: string) => void;
 }
 
 interface Live {
@@ -103,6 +76,12 @@ export class Connections {
   get busy(): readonly RootAddress[] {
     const open = [...this.#live].filter(([, { isGone }]) => !isGone).map(([root]) => root);
     return [...new Set([...open, ...this.#opening])];
+  }
+
+  /** How many resources the open connections of a session are subscribed to. */
+  subscribed(session: RootAddress): number {
+    const own = [...this.#live].filter(([root]) => sessionOf(root) === session);
+    return own.reduce((sum, [, { client }]) => sum + (client.subscriptions?.size ?? 0), 0);
   }
 
   /** The client of an open connection. */
@@ -243,16 +222,21 @@ export class Connections {
    * Waits until a server says that its tools changed, unless they are stale anyway, is idle, or ends. One that is idle takes
    * no call from that moment on. One that is not here any more ended with its runtime: a failure.
    */
-  async watch({ root, launch, stale, idleMs, signal }: Watch): Promise<McpNews | Failure> {
+  async watch(
+    { root, launch, stale, idleMs, subscriptions = [], signal }: Watch,
+  ): Promise<McpNews | Failure> {
     const live = this.#liveOf({ root, launch });
     if (live === undefined) return gone();
     const enough = new AbortController();
     signal?.addEventListener("abort", () => enough.abort(), { once: true });
     const changed = stale === true ? [] : [live.client.listChanged().then(() => "list_changed" as const)];
     const idle = idleMs === undefined ? [] : [this.#idle(live, idleMs, enough.signal)];
-    const first = await Promise.race([live.client.closed, ...changed, ...idle]);
+    const { clock } = this.#options;
+    const updated = watchUpdates(live.client, subscriptions, { clock, signal: enough.signal });
+    const first = await Promise.race([live.client.closed, updated, ...changed, ...idle]);
     enough.abort();
     if (typeof first === "string") return { type: first };
+    if ("type" in first) return first;
     this.#forget(root, live);
     const { failure: why, end } = first;
     const told = { type: "ended", failure: named(live.server, why), served: live.calls.served } as const;
@@ -261,13 +245,9 @@ export class Connections {
 
   /** Resolves when nobody has called for long, and none is in flight; never once `signal` is aborted. */
   async #idle(live: Live, idleMs: number, signal: AbortSignal): Promise<"idle"> {
-    const { clock } = this.#options;
-    const { calls } = live;
-    while (!calls.isQuiet || clock.now() < calls.quietSinceMs + idleMs) {
-      if (calls.isQuiet) await clock.sleepUntil(calls.quietSinceMs + idleMs, signal);
-      else await calls.quiet;
-      if (signal.aborted) return await new Promise(() => {});
-    }
+    const { subscriptions } = live.client;
+    // Who waits for updates calls nothing, and is not idle.
+    await live.calls.idle({ idleMs, signal, isHeld: () => (subscriptions?.size ?? 0) > 0 });
     // From here on no call finds it: what is ended now is certainly not in use.
     live.isGone = true;
     return "idle";

@@ -4,11 +4,13 @@ import type { Failure } from "../../schemas/failure.ts";
 import { head } from "../tools/visible.ts";
 import { type McpCall, type McpCallResult, performCall } from "./call.ts";
 import type { Carrier, McpClient, McpClosed } from "./client.ts";
+import { isRecord } from "./json_bounds.ts";
 import { KnownList } from "./known_list.ts";
 import { lastWords, oneLine } from "./plain_text.ts";
 import { type Connection, McpFault } from "./request.ts";
 import { ServerNotices } from "./server_notices.ts";
 import { Subscription } from "./subscription.ts";
+import { Subscriptions } from "./subscriptions.ts";
 import { listTools } from "./tool_pages.ts";
 import type { FarSide } from "./wire.ts";
 
@@ -27,7 +29,8 @@ export class OpenClient implements McpClient {
   readonly #connection: Connection;
   readonly #far: FarSide;
   readonly #learn: (tools: readonly unknown[]) => void;
-  readonly #notices = new ServerNotices();
+  readonly subscriptions = new Subscriptions();
+  readonly #notices = new ServerNotices((uri) => this.subscriptions.note(uri));
   readonly #known: KnownList;
 
   constructor(connection: Connection, { far, session, learn = () => {} }: Carrier) {
@@ -71,6 +74,10 @@ export class OpenClient implements McpClient {
     return this.#notices.changed();
   }
 
+  taskTold(task: string, signal: AbortSignal): Promise<void> {
+    return this.#notices.taskTold(task, signal);
+  }
+
   async call(request: McpCall): Promise<McpCallResult> {
     const result = await this.#notices.during(
       request.onProgress,
@@ -100,13 +107,31 @@ export class OpenClient implements McpClient {
 }
 
 function greetingOf({ protocol, transport }: Connection): Omit<McpGreeting, "tookMs"> {
-  const { era, server: { name, version }, capabilities } = protocol;
+  const { era, server: { name, version } } = protocol;
   return {
     protocolVersion: oneLine(transport.protocolVersion, versionCharactersMax),
     era,
     server: { name: oneLine(name, nameCharactersMax), version: oneLine(version, nameCharactersMax) },
-    capabilities: McpCapability.options.filter((one) => capabilities[one] !== undefined),
+    capabilities: McpCapability.options.filter((one) => isOffered(protocol, one)),
   };
+}
+
+/**
+ * Tasks are offered for some requests and not for others; here those of tools count. In the modern era they are an
+ * extension, which no call has to ask for, and subscriptions have a way of their own.
+ */
+function isOffered({ era, capabilities }: Connection["protocol"], one: McpCapability): boolean {
+  if (one === "tasks") {
+    return era === "legacy" && fieldAt(capabilities, "tasks", "requests", "tools", "call") !== undefined;
+  }
+  if (one === "subscriptions") {
+    return era === "legacy" && fieldAt(capabilities, "resources", "subscribe") === true;
+  }
+  return capabilities[one] !== undefined;
+}
+
+function fieldAt(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce((at, name) => isRecord(at) ? at[name] : undefined, value);
 }
 
 /** A reason with the end of what the server wrote to its standard error. */

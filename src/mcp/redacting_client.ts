@@ -11,6 +11,7 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
     greeting: clean(client.greeting),
     ...(client.capabilities === undefined ? {} : { capabilities: clean(client.capabilities) }),
     isRemote: client.isRemote,
+    ...(client.subscriptions === undefined ? {} : { subscriptions: client.subscriptions }),
     list: async (signal) => clean(await client.list(signal)),
     call: async (request) =>
       cleanResult(
@@ -22,6 +23,7 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
         secrets,
       ),
     listChanged: () => client.listChanged(),
+    taskTold: (task, signal) => client.taskTold(task, signal),
     closed: client.closed.then(({ failure: why, end }) => ({
       failure: cleanFailure(why, secrets),
       end: clean(end),

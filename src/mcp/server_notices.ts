@@ -10,6 +10,9 @@ const changes: ReadonlySet<string> = new Set([
   "notifications/prompts/list_changed",
 ]);
 
+/** News of a task, by 2025-11-25 and by the extension of 2026-07-28. What they say is asked for: only then it is known. */
+const taskNews: ReadonlySet<string> = new Set(["notifications/tasks/status", "notifications/tasks"]);
+
 const lineCharactersMax = 500;
 const linesMax = 200;
 
@@ -29,11 +32,23 @@ export class ServerNotices {
   /** True if something of what the server offers may have changed since it was asked for. */
   isChanged = false;
   #change = Promise.withResolvers<void>();
+  /** Who waits for news of which task. */
+  readonly #tasks = new Map<string, PromiseWithResolvers<void>>();
+
+  readonly #onUpdated: (uri: string) => void;
+
+  /** `onUpdated` is told of each resource that the server says has changed. */
+  constructor(onUpdated: (uri: string) => void = () => {}) {
+    this.#onUpdated = onUpdated;
+  }
 
   /** Takes what the server said. */
   take({ method, params }: ServerNotice): void {
     if (changes.has(method)) this.noteChange();
     else if (method === "notifications/message") this.#log(params);
+    else if (method === "notifications/resources/updated" && typeof params["uri"] === "string") {
+      this.#onUpdated(params["uri"]);
+    } else if (taskNews.has(method) && typeof params["taskId"] === "string") this.#tellOf(params["taskId"]);
   }
 
   /** Something of what the server offers may have changed. */
@@ -51,6 +66,19 @@ export class ServerNotices {
   /** Resolves once the server has said that something of what it offers changed. */
   changed(): Promise<void> {
     return this.#change.promise;
+  }
+
+  /** Resolves with the next news of a task; never once nobody waits any more. */
+  async taskTold(task: string, signal: AbortSignal): Promise<void> {
+    const told = this.#tasks.get(task) ?? Promise.withResolvers<void>();
+    this.#tasks.set(task, told);
+    signal.addEventListener("abort", () => this.#tasks.delete(task), { once: true });
+    await told.promise;
+  }
+
+  #tellOf(task: string): void {
+    this.#tasks.get(task)?.resolve();
+    this.#tasks.delete(task);
   }
 
   /** Shows what is logged while `work` goes on. */

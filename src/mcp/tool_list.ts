@@ -146,7 +146,7 @@ function sourceOf(
 function readTool(
   one: unknown,
   names: Set<string>,
-  { declaration, repeatsArguments = false }: ToolListOptions,
+  { declaration, capabilities = [], repeatsArguments = false }: ToolListOptions,
 ): Told | undefined {
   if (!isRecord(one)) throw new Rejection("it is no object");
   const { name } = one;
@@ -168,7 +168,23 @@ function readTool(
     ...readTexts(one),
     inputSchema: readSchema(one["inputSchema"]),
     ...readResultSchema(one["outputSchema"]),
+    ...(isTask(one, name, { declaration, capabilities }) ? { asTask: true } : {}),
   };
+}
+
+/** A server that does not say that it has tasks is asked for none, whatever it says of one tool. */
+function isTask(
+  { execution }: { readonly [key: string]: unknown },
+  name: string,
+  { declaration: { manifest }, capabilities }: Required<
+    Pick<ToolListOptions, "declaration" | "capabilities">
+  >,
+): boolean {
+  if (!capabilities.includes("tasks") || !isRecord(execution)) return false;
+  const support = execution["taskSupport"];
+  if (support === "required") return true;
+  return support === "optional" && manifest.run_as_task !== undefined &&
+    isOffered({ include: manifest.run_as_task, exclude: [] }, name);
 }
 
 /** What the server offers besides tools is governed as its tools are, and never takes the name of one. */
@@ -194,6 +210,7 @@ interface Told {
   readonly inputSchema: JsonObject;
   readonly resultSchema?: JsonObject;
   readonly mcpMethod?: FeatureTool["mcpMethod"];
+  readonly asTask?: true;
   /** Why its results are not checked, although the server says what they are. */
   readonly unchecked?: string;
 }

@@ -1,6 +1,6 @@
 /** The life of servers that are real processes: hung beside healthy ones, idle, drained, paused, and what they are given. */
 import assert from "node:assert/strict";
-import { connectionAddress, type RootAddress } from "../../schemas/ids.ts";
+import { connectionAddress, type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { McpCallResult, McpClient } from "../../src/mcp/client.ts";
 import { Connections, type ConnectOrder } from "../../src/mcp/connections.ts";
@@ -178,6 +178,24 @@ Deno.test("server is idle after 15 minutes without a call, never during one, and
     assert.equal(connections.clientOf(root), undefined);
     const { code } = await within("the end", () => connections.close({ root, launch: 1, drainMs: 10_000 }));
     assert.equal(code, 0);
+  }, world.seams.clock);
+});
+
+Deno.test("server with a subscription is not idle, however long nobody calls it (CM-34)", async () => {
+  const world = createWorld();
+  await onStage(async ({ connections, open }) => {
+    const { root, client } = await open("docs");
+    let news: unknown;
+    const idleMs = limits.mcpIdleParkMs;
+    connections.watch({ root, launch: 1, idleMs }).then((told) => news = told);
+    client.subscriptions?.add("x:a");
+    assert.equal(connections.subscribed(sessionOf(root) ?? root), 1);
+    await world.advance(5 * idleMs);
+    assert.deepEqual([news, connections.clientOf(root) === undefined], [undefined, false]);
+    client.subscriptions?.delete("x:a");
+    await world.advance(2 * idleMs);
+    assert.deepEqual(news, { type: "idle" });
+    await within("the end", () => connections.close({ root, launch: 1 }));
   }, world.seams.clock);
 });
 

@@ -53,3 +53,19 @@ Deno.test("server notices bound what is shown of a call, a line, and what is kep
   assert.equal(notices.log(Infinity).split("\n").at(-1)?.length, 500);
   assert.equal(notices.log(40).length, 40);
 });
+
+Deno.test("server notices tell of a task to whoever waits for it, once for each time that they wait", async () => {
+  const { notices, say } = listen();
+  const { signal } = new AbortController();
+  const told: string[] = [];
+  const wait = (task: string) => notices.taskTold(task, signal).then(() => told.push(task));
+  const both = [wait("a"), wait("a"), wait("b")];
+  say("tasks/status", { taskId: "other", status: "working" });
+  say("tasks/status", { taskId: "a", status: "completed" });
+  await Promise.all(both.slice(0, 2));
+  assert.deepEqual(told, ["a", "a"]);
+  say("tasks/status", { taskId: "a", status: "completed" });
+  say("tasks", { taskId: "b", status: "working" });
+  await both[2];
+  assert.deepEqual(told, ["a", "a", "b"]);
+});
