@@ -4,6 +4,7 @@ import { eraOf, type McpEra } from "../../schemas/mcp_revision.ts";
 import type { McpManifest } from "../../schemas/manifest.ts";
 import type { Ended } from "../effects/deadline.ts";
 import { AnswerLostError, NotSentError } from "./asked.ts";
+import { EraError } from "./era_error.ts";
 import { rpcCodes, RpcError } from "./protocol.ts";
 
 /** What a server was found to be, remembered for a declaration. */
@@ -49,13 +50,14 @@ const refusingHandshakes: ReadonlySet<number> = new Set([
 
 /**
  * True if the way in which an attempt of one era failed leaves the other one open: a handshake that was refused as
- * something unknown, or answered with the other's revision; of the modern era, whatever is not positively its answer. Who must say first who he is, or was not
- * reached, has shown nothing.
+ * something unknown, or answered with the other's revision; of the modern era, whatever is not positively its answer.
+ * Who must say first who he is, or was not reached, has shown nothing.
  */
 export function leadsOn(era: McpEra, ended: Ended<unknown>): boolean {
   if (era === "legacy") {
-    return ended.type === "threw" && ended.error instanceof RpcError &&
-      refusingHandshakes.has(ended.error.code);
+    if (ended.type !== "threw") return false;
+    const { error } = ended;
+    return error instanceof EraError || (error instanceof RpcError && refusingHandshakes.has(error.code));
   }
   if (ended.type === "late") return true;
   if (ended.type !== "threw" || ended.error instanceof NotSentError) return false;
