@@ -4,7 +4,7 @@ import type { McpEnd, McpGreeting, McpNews } from "../../schemas/effect.ts";
 import type { Failure } from "../../schemas/failure.ts";
 import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
-import type { McpDeclaration, StdioManifest } from "../../schemas/manifest.ts";
+import type { StdioManifest } from "../../schemas/manifest.ts";
 import type { ProcessRegistry } from "../processes/registry.ts";
 import type { Clock } from "../seams.ts";
 import { CallCount } from "./call_count.ts";
