@@ -53,6 +53,7 @@ Deno.test("run over a login by the browser is refused, then served; its token is
     await logIn(stage, refused);
     said.push(refused, await run(stage));
     assert.equal(server.echoed.length, 1);
+    login.faults.refusesTogether = 2;
     login.expireAll();
     said.push(...await Promise.all(["one.db", "other.db"].map((store) => run(stage, "--store", store))));
     assert.deepEqual([server.echoed.length, login.counts.refreshes], [3, 1]);

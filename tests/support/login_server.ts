@@ -35,6 +35,8 @@ export interface LoginFaults {
   lifeSeconds?: number;
   withoutRefresh?: boolean;
   supportsIss?: boolean;
+  /** A token that counts no more is refused once that many requests have come with it: all of them hear it at once. */
+  refusesTogether?: number;
   /** Anybody may greet the server: only what comes then needs a login. */
   greetsAnybody?: boolean;
   /** Scopes that the challenge names. */
@@ -113,6 +115,8 @@ export function startLoginServer(faults: LoginFaults = {}): LoginServer {
   const registered: { readonly [key: string]: unknown }[] = [];
   const slow = Promise.withResolvers<void>();
   const freed = Promise.withResolvers<void>();
+  const together = Promise.withResolvers<void>();
+  let refused = 0;
   const at = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   const secret = (kind: string) => {
     const text = `${kind}-${crypto.randomUUID()}`;
@@ -246,6 +250,11 @@ export function startLoginServer(faults: LoginFaults = {}): LoginServer {
       : `resource_metadata="${faults.resourceMetadata}"`;
     const isOpen = faults.greetsAnybody && /"method":"initialize"/.test(body);
     if (isOpen) return Response.json({ jsonrpc: "2.0", id: 0, result: {} });
+    if (scopes === undefined && header !== null) {
+      refused += 1;
+      if (refused >= (faults.refusesTogether ?? 1)) together.resolve();
+      else await together.promise;
+    }
     if (scopes === undefined || faults.takesNone) {
       const asked = faults.challenged === undefined ? "" : `, scope="${faults.challenged}"`;
       return new Response(null, {
@@ -271,6 +280,7 @@ export function startLoginServer(faults: LoginFaults = {}): LoginServer {
     waiting: slow.promise,
     close: async () => {
       freed.resolve();
+      together.resolve();
       await Promise.all([authorization.shutdown(), resource.shutdown()]);
     },
   };
