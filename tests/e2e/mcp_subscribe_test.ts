@@ -72,7 +72,9 @@ Deno.test("agent that subscribed to a resource is told at its next turn that it 
 });
 
 testProcesses("subscription is made again with a server that was started anew (CM-34)", async (stage) => {
-  // A connection may not have noticed yet that its server is gone: whoever calls starts it for certain.
+  const config = { policy: { effects: { "mcp.docs.*": "idempotent" } } };
+  // A connection may not have noticed yet that its server is gone: whoever calls starts it for certain,
+  // and calls once more if the call was lost.
   await writeWatcher(stage, [{ calls: [callOf("docs__search")] }, { text: "second" }]);
   await withOwner(stage, async (held) => {
     assert.equal((await held.prompt("go")).outcome, "completed");
@@ -82,5 +84,5 @@ testProcesses("subscription is made again with a server that was started anew (C
       (await linesIn(stage.path("ledger"))).filter(({ method }) => method === "resources/subscribe");
     await until("it is subscribed again", async () => (await asked()).length === 2);
     assert.deepEqual((await asked()).map(({ params }) => (params as Line)["uri"]), ["x:a", "x:a"]);
-  });
+  }, config);
 });
