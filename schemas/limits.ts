@@ -48,6 +48,8 @@ export const limits = {
   roundsPerTurnDefault: 64,
   roundsPerTurnMax: 90,
   cancelGraceMs: 5_000,
+  /** Calls begun early whose keys are remembered for later attempts. */
+  earlyCallsNotedMax: 1_024,
   reasksAtOnceMax: 8,
   reaskJitterMs: 50,
   recoveryAttemptsMax: 3,

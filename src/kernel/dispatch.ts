@@ -36,7 +36,8 @@ export function start(kernel: Kernel, what: Start): void {
     isOver: false,
   };
   kernel.running.set(key, running);
-  perform(kernel, what, running, early ? `${key}@${kernel.journal.epoch}` : key);
+  if (early && record.request.port === "mcp.call") noteEarly(kernel, key);
+  perform(kernel, what, running, early ? earlyKey(kernel, key) : key);
 }
 
 function perform(kernel: Kernel, what: Start, running: Running, key: string): void {
@@ -44,7 +45,7 @@ function perform(kernel: Kernel, what: Start, running: Running, key: string): vo
   const performance: Performance = {
     root,
     id: record.id,
-    key: downstreamKey(root, record.request, key),
+    key: downstreamKey(kernel, { root, request: record.request, own: key }),
     attempt,
     request: record.request,
     signal: running.abort.signal,
@@ -66,10 +67,25 @@ function perform(kernel: Kernel, what: Start, running: Running, key: string): vo
   }
 }
 
+function earlyKey({ journal: { epoch } }: Kernel, key: string): string {
+  return `${key}@${epoch}`;
+}
+
+/** A call that is forgotten here is only tried again under its bare id, which harms nobody: early calls are idempotent. */
+function noteEarly({ earlyCalls }: Kernel, key: string): void {
+  earlyCalls.add(key);
+  const [oldest] = earlyCalls;
+  if (earlyCalls.size > limits.earlyCallsNotedMax && oldest !== undefined) earlyCalls.delete(oldest);
+}
+
 /** The key stays the first attempt's, so that a target that deduplicates meets the same key again. */
-function downstreamKey(root: RootAddress, request: PortRequest, own: string): string {
-  if (!("invocation" in request.args)) return own;
-  return request.args.key === undefined ? own : intentKey(root, request.args.key);
+function downstreamKey(
+  kernel: Kernel,
+  { root, request, own }: { readonly root: RootAddress; readonly request: PortRequest; readonly own: string },
+): string {
+  if (!("invocation" in request.args) || request.args.key === undefined) return own;
+  const first = intentKey(root, request.args.key);
+  return kernel.earlyCalls.has(first) ? earlyKey(kernel, first) : first;
 }
 
 function finish(kernel: Kernel, what: Start, running: Running, result: PerformerResult): void {
