@@ -36,13 +36,14 @@ Deno.test("built-in tools are found in the dispatch map under the names of their
     "read_file",
     "read_result",
     "search_files",
+    "terminal",
     "todo",
     "tools_list",
   ]);
   for (const [name, tool] of builtinTools) assert.equal(tool.definition.name, name);
 });
 
-Deno.test("built-in tools are offered as two sources of local trust, all harmless (AR-6, DM-16)", () => {
+Deno.test("built-in tools are offered as two sources of local trust, each as harmless as its row says (AR-6, DM-16)", () => {
   const sources = builtinSources.map((source) => CatalogSource.parse(source));
   assert.deepEqual(sources.map(({ kind, adapter, remote }) => [kind, adapter, remote]), [
     ["troupe", "builtin", false],
@@ -60,7 +61,9 @@ Deno.test("built-in tools are offered as two sources of local trust, all harmles
           tool.capability,
           tool.parallelSafe,
         ],
-        source.kind === "runtime"
+        tool.name === "terminal"
+          ? ["high", "non_idempotent", true, "prompt", "terminal.exec", false]
+          : source.kind === "runtime"
           ? ["low", "idempotent", false, "auto", "fs.read", true]
           : ["low", "idempotent", false, "auto", undefined, false],
       );
