@@ -1,7 +1,8 @@
 /**
  * One tool call, from proposal to outcome.
  *
- *   proposed -> validating -> authorizing -> (awaitingApproval) -> binding -> running -> one final state per outcome
+ *   proposed -> validating -> (reviewing) -> authorizing -> (awaitingApproval) -> binding -> running
+ *   running -> one final state per outcome
  *   running -> backingOff -> running; running -> uncertain -> verifying | needsOperator | backingOff
  *   running | backingOff -> needsOperator where an earlier attempt is in doubt
  *   running -> awaitingTask, which ends as running does, where the server carries the call out as a task
@@ -22,6 +23,7 @@ import type {
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import { decide } from "./decision.ts";
+import { needsReview, reviewCall, reviewFailed, reviewIn } from "./invocation_review.ts";
 import * as rules from "./invocation_rules.ts";
 import * as tasks from "./invocation_task.ts";
 
@@ -37,6 +39,7 @@ export const invocationMachine = setup({
   guards: {
     isUnknownTool: ({ context }) => rules.entryOfRequest(context.request) === undefined,
     hasFailure: ({ context }) => context.failure !== null,
+    needsReview: ({ context }) => needsReview(context),
     isDenied: ({ context }) => context.verdict === "deny",
     needsApproval: ({ context }) => context.verdict === "ask",
     isGranted: ({ event }) =>
@@ -67,6 +70,15 @@ export const invocationMachine = setup({
       enqueue({ type: "post", params: rules.refusalNote(context) });
     }),
     validate: assign({ failure: ({ context }) => rules.validate(context.request) }),
+    noteReview: assign(({ event }) => ({
+      review: reviewIn(doneOf(event)),
+      ...rules.momentOf(doneOf(event)),
+    })),
+    refuseUnreviewed: enqueueActions(({ context, event, enqueue }) => {
+      const { failed, note } = reviewFailed(context, failedOf(event));
+      enqueue.assign(failed);
+      enqueue({ type: "post", params: note });
+    }),
     authorize: enqueueActions(({ context, enqueue }) => {
       const { decided, notes } = decide(context);
       enqueue.assign(decided);
@@ -137,9 +149,21 @@ export const invocationMachine = setup({
     },
     validating: {
       entry: "validate",
-      always: [{ guard: "hasFailure", target: "invalid", actions: "recordRefusal" }, {
-        target: "authorizing",
-      }],
+      always: [
+        { guard: "hasFailure", target: "invalid", actions: "recordRefusal" },
+        { guard: "needsReview", target: "reviewing" },
+        { target: "authorizing" },
+      ],
+    },
+    reviewing: {
+      invoke: {
+        id: "review",
+        src: "port",
+        input: ({ context }) => reviewCall(context),
+        onDone: { target: "authorizing", actions: "noteReview" },
+        onError: { target: "denied", actions: "refuseUnreviewed" },
+      },
+      on: { "invocation.cancel": { target: "canceled", actions: ["noteCancel", "noteCanceled"] } },
     },
     authorizing: {
       entry: "authorize",

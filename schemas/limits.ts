@@ -1,3 +1,4 @@
+import { commandLimits } from "./command_limits.ts";
 import { httpLimits } from "./http_limits.ts";
 
 /** Every bound of the runtime, with its unit in its name, so that they can be compared in one place. */
@@ -273,21 +274,7 @@ export const limits = {
   oauthEndpointsMax: 32,
   oauthChallengeCharactersMax: 8_192,
 
-  /** The end of a child process: how long it is waited for after the end of its input, then after TERM. */
-  processEofGraceMs: 1_500,
-  processTermGraceMs: 1_500,
-  /** Enough for the characters that are kept of it, whatever they are. */
-  processStderrTailBytesMax: 48_000,
-
-  /** One argument of a command (B43). */
-  commandArgumentBytesMax: 128 * 1_024,
-  commandArgumentsMax: 1_000,
-  commandTextCharactersMax: 16_384,
-  /** Shells, substitutions and wrappers inside each other (DM-92). */
-  commandDepthMax: 32,
-  /** Simple commands in one text of a shell (B39). */
-  commandPartsMax: 50,
-  commandFindingsMax: 32,
+  ...commandLimits,
 
   ...httpLimits,
 
