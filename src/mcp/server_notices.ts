@@ -13,6 +13,11 @@ const changes: ReadonlySet<string> = new Set([
 /** News of a task, by 2025-11-25 and by the extension of 2026-07-28. What they say is asked for: only then it is known. */
 const taskNews: ReadonlySet<string> = new Set(["notifications/tasks/status", "notifications/tasks"]);
 
+/** Of what a server logs, all that is of a level which the protocol has. */
+const levels: ReadonlySet<string> = new Set(
+  ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"],
+);
+
 const lineCharactersMax = 500;
 const linesMax = 200;
 
@@ -98,7 +103,7 @@ export class ServerNotices {
   }
 
   #log({ level, logger, data }: ServerNotice["params"]): void {
-    if (typeof level !== "string") return;
+    if (typeof level !== "string" || !levels.has(level)) return;
     const words = typeof data === "string" ? data : JSON.stringify(data) ?? "";
     const from = typeof logger === "string" ? `${logger}: ` : "";
     const line = oneLine(`[${level}] ${from}${words.slice(0, 10 * lineCharactersMax)}`, lineCharactersMax);

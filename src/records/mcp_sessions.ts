@@ -115,6 +115,8 @@ class SessionFold {
       ...(capabilities === undefined ? {} : { capabilities }),
     };
     this.#change({
+      // A server of 2024-11-05 is reached by another way than its manifest says.
+      transport_kind: session?.transport ?? this.record.transport_kind,
       session_id: session?.id ?? null,
       session_state: "new",
       sessions: this.record.sessions + 1,
