@@ -4,6 +4,7 @@
  *   proposed -> validating -> authorizing -> (awaitingApproval) -> binding -> running -> one final state per outcome
  *   running -> backingOff -> running; running -> uncertain -> verifying | needsOperator | backingOff
  *   running | backingOff -> needsOperator where an earlier attempt is in doubt
+ *   running -> (asking ->) binding -> running: its server wants something first, which is a round of the same attempt
  *
  * Keeps I5: `running` is reached only through `validating` and `authorizing`, and, where a person is asked, through
  * a granted `awaitingApproval`. Keeps K11: `running` is left only by the port's own outcome. Once an attempt may have
@@ -21,6 +22,7 @@ import type {
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import { decide } from "./decision.ts";
+import * as rounds from "./invocation_rounds.ts";
 import * as rules from "./invocation_rules.ts";
 
 /** The behaviour of one tool call. Stops at 1,000 microsteps (K8). */
@@ -40,8 +42,12 @@ export const invocationMachine = setup({
     isGranted: ({ event }) =>
       event.type === "question.decided" &&
       (event.decision === "allow" || event.decision === "always_allow_for_session"),
+    isSettledAtOnce: ({ context, event }) => rounds.isSettledAtOnce(context, doneOf(event)),
+    isAsked: ({ event }) => rounds.isAsked(doneOf(event)),
+    isLastAnswer: ({ context, event }) => rounds.isLastAnswer(context, event),
     returnedError: ({ event }) => rules.isErrorReturn(doneOf(event)),
-    wasCanceled: ({ event }) => failedOf(event).status === "canceled",
+    wasCanceled: ({ context, event }) =>
+      failedOf(event).status === "canceled" || rounds.hasLeft(context, failedOf(event)),
     isUncertain: ({ context, event }) => rules.isUncertain(context, failedOf(event)),
     hasTimedOut: ({ event }) => failedOf(event).status === "timed_out",
     mayRetry: ({ context, event }) =>
@@ -88,11 +94,19 @@ export const invocationMachine = setup({
       failure: failedOf(event).failure,
       firstIntent: context.firstIntent ?? failedOf(event).intent,
     })),
+    notePause: enqueueActions(({ context, enqueue, event }) => {
+      rounds.act(enqueue, rounds.paused(context, doneOf(event)));
+    }),
+    noteAnswer: enqueueActions(({ context, enqueue, event }) => {
+      rounds.act(enqueue, rounds.answered(context, event));
+    }),
+    giveUpRound: enqueueActions(({ context, enqueue }) => rounds.act(enqueue, rounds.givenUp(context))),
+    openRequest: sendParent(({ context }) => rounds.requestInquiry(context)),
     noteDoubt: assign({ isDoubtful: true }),
     nextAttempt: enqueueActions(({ context, enqueue, event }) => {
       const by = event.type === "question.decided" ? "operator" : undefined;
       enqueue({ type: "post", params: rules.retryNote(context, by) });
-      enqueue.assign({ attempt: context.attempt + 1, failure: null });
+      enqueue.assign({ attempt: context.attempt + 1, failure: null, ...rounds.roundsForAttempt(context) });
     }),
     noteLost: assign(({ event }) => rules.momentOf(failedOf(event))),
     noteLookUp: assign(({ event }) => rules.momentOf(doneOf(event))),
@@ -162,8 +176,10 @@ export const invocationMachine = setup({
       invoke: {
         id: "effect",
         src: "port",
-        input: ({ context }) => rules.toolCall(context),
+        input: ({ context }) => rounds.roundCall(context),
         onDone: [
+          { guard: "isSettledAtOnce", target: "binding", actions: "notePause" },
+          { guard: "isAsked", target: "asking", actions: "notePause" },
           { guard: "returnedError", target: "completedWithError", actions: "noteReturn" },
           { target: "succeeded", actions: "noteReturn" },
         ],
@@ -177,6 +193,19 @@ export const invocationMachine = setup({
         ],
       },
       on: { "invocation.cancel": { actions: ["noteCancel", "cancelPort"] } },
+    },
+    asking: {
+      entry: "openRequest",
+      on: {
+        "question.decided": [
+          { guard: "isLastAnswer", target: "binding", actions: "noteAnswer" },
+          { target: "asking", reenter: true, actions: "noteAnswer" },
+        ],
+        "invocation.cancel": {
+          target: "binding",
+          actions: ["withdrawQuestion", "noteCancel", "giveUpRound"],
+        },
+      },
     },
     backingOff: {
       invoke: {

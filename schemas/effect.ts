@@ -1,5 +1,6 @@
 /** What machines may ask of the world, and what comes back: the requests and outcomes of the one port. */
 import { z } from "zod";
+import { CallRound } from "./call_pause.ts";
 import { CatalogRef, EntryRef, ResolvedCatalog } from "./catalog.ts";
 import { Failure } from "./failure.ts";
 import { Digest, IntentId, RootAddress } from "./ids.ts";
@@ -101,7 +102,8 @@ export const portArgs = {
     /** How long calls in flight are waited for. New ones are not taken. Milliseconds. */
     drainMs: z.int().min(0).optional(),
   }),
-  "mcp.call": toolArgs,
+  /** `round`: the server wanted something first, and this is how the call goes on. */
+  "mcp.call": toolArgs.extend({ round: CallRound.optional() }),
 } as const satisfies { readonly [K in PortKind]: z.ZodType };
 
 /** Arguments of one kind of effect. */

@@ -195,6 +195,21 @@ export const limits = {
   mcpLogShownMax: 1_000,
   /** How long a call may be silent: progress makes it begin anew. Milliseconds. */
   mcpCallIdleMs: 60_000,
+  /** How often a server may want something first within one call; and how much at once (B98). */
+  mcpRoundsMax: 5,
+  mcpRequestsAtOnceMax: 4,
+  mcpRequestStateBytesMax: 64 * 1_024,
+  mcpRequestKeyCharactersMax: 200,
+  mcpRequestToldCharactersMax: 300,
+  /** What a server may put into one question to a person. */
+  formFieldsMax: 32,
+  formOptionsMax: 100,
+  formNameCharactersMax: 100,
+  formWordsCharactersMax: 500,
+  formTextCharactersMax: 4_000,
+  formMessageCharactersMax: 4_000,
+  formUrlCharactersMax: 2_000,
+  formBytesMax: 32 * 1_024,
 
   /** One request of a login: metadata, registration, tokens. Milliseconds. */
   oauthRequestMs: 10_000,

@@ -46,6 +46,8 @@ const shared = {
   connect_timeout_seconds: seconds(600).optional(),
   timeout_seconds: seconds(limits.toolCallDurationMsMax / 1_000).default(60),
   supports_parallel_tool_calls: z.boolean().default(false),
+  /** True to tell the server where its agent works, if it is of a revision in which servers ask for that. */
+  roots: z.literal(true).optional(),
 };
 
 /** A server that is started as a process and spoken to over its standard input and output: `command`, or `run`. */
@@ -119,6 +121,16 @@ export const ConnectGate = z.enum(["granted", "prompt", "denied"]);
 /** Whether a server may be started. */
 export type ConnectGate = z.infer<typeof ConnectGate>;
 
+/** What a server may ask of us while it works, as the host decides; without it, persons are asked for it. */
+export const McpAsks = z.strictObject({
+  /** Questions to a person: asked, answered by their defaults where those are enough, or not offered to the server. */
+  elicitation: ApprovalPolicy.optional(),
+  /** Where its agent works, for servers that were given leave to know. */
+  roots: z.strictObject({ uri: z.url({ protocol: /^file$/ }), name: z.string().max(200) }).optional(),
+});
+/** What a server may ask of us while it works. */
+export type McpAsks = z.infer<typeof McpAsks>;
+
 /** What a connection is told of its server: the manifest, and what the host knows and decides about it. No secret. */
 export const McpDeclaration = z.strictObject({
   server: ServerId,
@@ -139,6 +151,7 @@ export const McpDeclaration = z.strictObject({
   preview: z.string().max(4_000),
   /** Effect classes that the host or a built-in manifest assigns, by tool name or `*`; everything else is harmful. */
   effects: z.record(z.string().max(limits.toolNameCharactersMax), EffectClass).default({}),
+  asks: McpAsks.optional(),
 });
 /** What a connection is told of its server. */
 export type McpDeclaration = z.infer<typeof McpDeclaration>;

@@ -118,6 +118,7 @@ function outcomeText(type: string, body: unknown): string {
       return `${status} ${watchText(value)}`;
     case "tool.call":
     case "mcp.call":
+      if (peek(value, "pause") !== undefined) return pauseText(peek(value, "pause"));
       return `${peek(value, "isError") === true ? "error" : status} ${peekText(value, "operator")}`;
     case "model.generate": {
       const calls = peekList(value, "calls").map((call) => peekText(call, "name"));
@@ -130,6 +131,13 @@ function outcomeText(type: string, body: unknown): string {
     default:
       return status;
   }
+}
+
+function pauseText(pause: unknown): string {
+  const count = peekList(pause, "requests").length;
+  return `not yet: the server ${peekText(pause, "server")} wants ${count} ${
+    count === 1 ? "answer" : "answers"
+  } first`;
 }
 
 function watchText(value: unknown): string {

@@ -116,6 +116,7 @@ class Transcript implements TurnView {
     }
     if (kind === "note" && type === "turn.planned") this.#noteStages(entry);
     if (kind === "note" && type === "turn.stuck") this.note(entryText(entry));
+    if (kind === "note" && type === "elicitation.answered") this.#noteUnheard(entry);
     if (kind === "message" && type === "catalog.renew") this.#connect(entry);
     if (kind === "input" && renewalAnswers.has(type)) this.#connected(entry);
     if (kind === "intent") this.#ask(entry);
@@ -123,7 +124,8 @@ class Transcript implements TurnView {
     const asked = this.#running.get(peekText(body, "id"));
     this.#running.delete(peekText(body, "id"));
     if (type === "model.generate") this.#answer(entry);
-    if (isCall(type) && asked !== undefined) this.#card(asked, entry);
+    const isPaused = peek(body, "value", "pause") !== undefined;
+    if (isCall(type) && asked !== undefined && !isPaused) this.#card(asked, entry);
     if (type === "question.ask" && asked !== undefined) this.#decided(asked, entry);
   }
 
@@ -272,6 +274,12 @@ class Transcript implements TurnView {
     const rest = [took, outcome, visible(said)].filter((part) => part !== "").join("  ");
     const room = out.isTerminal ? Math.max(this.#terminal.columns - name.length - 8, 30) : restCharactersMax;
     out.line(`  ${mark} ${out.style.bold(name)}  ${out.style.dim(cutTo(rest, room))}`);
+  }
+
+  /** A server asked, and no person answered. */
+  #noteUnheard(entry: Entry): void {
+    const via = peekText(entry.body, "via");
+    if (via !== "answered" && via !== "canceled") this.note(`A server asked: ${entryText(entry)}`);
   }
 
   #decided(asked: Running, { body }: Entry): void {

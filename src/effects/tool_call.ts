@@ -18,7 +18,7 @@ import type { Adapter, Attempt, Routed } from "./adapter.ts";
 import { givenArguments } from "./given_arguments.ts";
 import type { RawArguments } from "./raw_arguments.ts";
 import { StateChanges } from "./session_state.ts";
-import { settleEnvelope } from "./settle.ts";
+import { settleEnvelope, settlePause } from "./settle.ts";
 import { brokenOff, classified, reportFault } from "./tool_fault.ts";
 import { useContext } from "./use_context.ts";
 
@@ -102,8 +102,10 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
         hasBegun = true;
         return () => void (hasBegun = false);
       };
-      const { origin, key: intent = call.id } = call.request.args;
-      const routed = { root: call.root, entry, arguments: input, use, intent, origin, begin, late };
+      const { args } = call.request;
+      const { origin, key: intent = call.id } = args;
+      const round = "round" in args ? args.round : undefined;
+      const routed = { root: call.root, entry, arguments: input, use, intent, origin, round, begin, late };
       return work = adapters[entry.adapter](routed);
     });
     const changed = changes.end();
@@ -114,7 +116,9 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
       return told(result, { started: hasBegun, by: "runtime", source });
     }
     const result = await settleAttempt(ended.value, changed, settling);
-    if (result.status === "ok") options.rawArguments.drop(call.root, call.request.args.invocation);
+    // What pauses goes on with the same arguments.
+    const isOver = result.status === "ok" && ended.value.kind !== "paused";
+    if (isOver) options.rawArguments.drop(call.root, call.request.args.invocation);
     const by = ended.value.kind === "returned" ? "runtime" : "tool";
     return told(result, { started: ended.value.kind !== "not_started", by, source });
   };
@@ -155,6 +159,12 @@ async function settleAttempt(
   if (attempt.kind === "lost") {
     const why = cleanFailure(options.redactor, attempt.failure);
     return { status: effect === "idempotent" ? "failed" : "unknown", failure: why };
+  }
+  if (attempt.kind === "paused") {
+    return {
+      status: "ok",
+      value: { pause: settlePause(attempt.pause, options.redactor) } as unknown as Json,
+    };
   }
   // Strict: an envelope with a field that is none of its own is refused as a whole (DM-48).
   const envelope = ToolResultEnvelope.safeParse(attempt.envelope);

@@ -6,7 +6,7 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
 import type { Conversations } from "../effects/conversation.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
-import { mayBeSecret } from "../effects/clean.ts";
+import { holdsKnownSecret, mayBeSecret } from "../effects/clean.ts";
 import { createMcpCall } from "../effects/mcp_call.ts";
 import { createMcpConnection, type ToolReview } from "../effects/mcp_connection.ts";
 import { createProgramCall } from "../effects/program_call.ts";
@@ -52,7 +52,7 @@ export function createHostPerformers(
   pins?: ToolReview,
 ): HostPerformers {
   const places = new Places(services);
-  const { conversations, catalogOf, journal, rawArguments, redactor, seams } = services;
+  const { conversations, catalogOf, journal, rawArguments, redactor, seams, suspended } = services;
   const call = createToolCall({
     tools: builtinTools,
     catalogOf,
@@ -79,6 +79,8 @@ export function createHostPerformers(
         asked.catch(() => {}); // Its answer is news for the next turn; a runtime that stops asks again when it starts.
       },
       isSecret: (text) => mayBeSecret(redactor, text),
+      holdsSecret: (text) => holdsKnownSecret(redactor, text),
+      suspended,
       clock: seams.clock,
     }),
     program: createProgramCall({ programOf: (name) => services.programs.find(name), seams }),

@@ -6,6 +6,7 @@ import { oneLine } from "./plain_text.ts";
 import { AnswerLostError, NotSentError } from "./asked.ts";
 import { anyResult, cancelReason, type Connection, foreverMs, refusal } from "./request.ts";
 import { ErrorCode, type JSONRPCMessage, McpError, type Progress } from "./sdk_v1.ts";
+import type { AnswerAsk, Asking } from "./server_requests.ts";
 
 /** How long an answer is still waited for after we gave a call up, in milliseconds. Some servers never send one. */
 const graceMs = 2_000;
@@ -25,12 +26,16 @@ export interface McpCall {
   readonly arguments: JsonObject;
   /** What is asked in place of `tools/call`, for what a server offers besides tools. */
   readonly request?: McpRequest;
+  /** What stands beside the arguments: answers that the server wanted first. */
+  readonly more?: JsonObject;
   /** The same for every attempt: for servers that deduplicate. */
   readonly key: string;
   readonly signal: AbortSignal;
   /** How long the server may be silent; progress makes it begin anew. Milliseconds. */
   readonly idleMs: number;
   readonly onProgress: (message: string) => void;
+  /** Answers what the server asks of a person while the call is open; without it, that is declined. */
+  readonly onAsk?: AnswerAsk | undefined;
   /** Hears of a result that comes after the end of the call, once at most: the second of two, or one that is late. */
   readonly onStray?: (result: unknown) => void;
 }
@@ -48,6 +53,8 @@ export type McpCallResult =
     readonly failure: Failure;
     readonly isUnknown: boolean;
     readonly code?: number;
+    /** What the server added to its error, as it came. */
+    readonly data?: unknown;
   }
   /** Certainly nothing was written. */
   | { readonly status: "not_sent"; readonly failure: Failure }
@@ -60,28 +67,34 @@ type Stop = "canceled" | "silent";
 
 const doubt = "the call may have been carried out: check before repeating it";
 
-/** Performs a call. Never rejects. */
-export async function performCall(connection: Connection, call: McpCall): Promise<McpCallResult> {
+/** Performs a call. Never rejects. While its server asks somebody, its silence means nothing. */
+export async function performCall(
+  connection: Connection,
+  call: McpCall,
+  asking?: Asking,
+): Promise<McpCallResult> {
   const { loss } = connection.transport;
   if (loss !== undefined) return { status: "not_sent", failure: loss };
   if (call.signal.aborted) {
     return { status: "not_sent", failure: failure("tool_canceled", unsent("canceled")) };
   }
-  return await new RunningCall(connection, call).run();
+  return await new RunningCall(connection, call, asking).run();
 }
 
 class RunningCall {
   readonly #connection: Connection;
   readonly #call: McpCall;
+  readonly #asking: Asking | undefined;
   readonly #giveUp = new AbortController();
   readonly #over = new AbortController();
   #silentAtMs = 0;
   #reports = 0;
   #request = -1;
 
-  constructor(connection: Connection, call: McpCall) {
+  constructor(connection: Connection, call: McpCall, asking: Asking | undefined) {
     this.#connection = connection;
     this.#call = call;
+    this.#asking = asking;
   }
 
   async run(): Promise<McpCallResult> {
@@ -94,9 +107,10 @@ class RunningCall {
   }
 
   #ask(): Promise<Answer> {
-    const { tool, arguments: args, key, request } = this.#call;
+    const { tool, arguments: args, key, request, more } = this.#call;
     const { sdk, transport } = this.#connection;
-    const { method, params } = request ?? { method: "tools/call", params: { name: tool, arguments: args } };
+    const { method, params } = request ??
+      { method: "tools/call", params: { name: tool, arguments: args, ...more } };
     const asked = { method, params: { ...params, _meta: { "troupe/idempotency-key": key } } };
     this.#restartSilence();
     const answer = sdk.request(asked, anyResult, {
@@ -120,8 +134,16 @@ class RunningCall {
     const canceled = new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve(), { once: true, signal: this.#over.signal });
     });
-    while (!signal.aborted && !this.#over.signal.aborted && clock.now() < this.#silentAtMs) {
-      await Promise.race([canceled, clock.sleepUntil(this.#silentAtMs, this.#over.signal)]);
+    const asking = this.#asking;
+    while (!signal.aborted && !this.#over.signal.aborted) {
+      if (asking?.isOpen === true) {
+        await Promise.race([canceled, asking.changed]);
+        this.#restartSilence();
+        continue;
+      }
+      if (clock.now() >= this.#silentAtMs) break;
+      const silence = clock.sleepUntil(this.#silentAtMs, this.#over.signal);
+      await Promise.race([canceled, silence, ...(asking === undefined ? [] : [asking.changed])]);
     }
     return signal.aborted ? "canceled" : "silent";
   }
@@ -148,7 +170,7 @@ class RunningCall {
           status: "refused",
           failure: refusal("the call", answer.error),
           isUnknown: this.#call.request === undefined && isUnknownCall(answer.error),
-          ...(answer.error instanceof McpError ? { code: answer.error.code } : {}),
+          ...(answer.error instanceof McpError ? { code: answer.error.code, data: answer.error.data } : {}),
         };
       case "written":
         return { status: "lost", failure: { ...loss, message: `${loss.message}; ${doubt}`.slice(0, 2_000) } };

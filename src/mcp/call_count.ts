@@ -42,6 +42,7 @@ export class CallCount {
       greeting: client.greeting,
       ...(client.capabilities === undefined ? {} : { capabilities: client.capabilities }),
       isRemote: client.isRemote,
+      gate: client.gate,
       closed: client.closed,
       list: (signal) => client.list(signal),
       listChanged: () => client.listChanged(),

@@ -1,7 +1,9 @@
 /** A connection to an MCP server: handshake, tools, calls, end; by a child process, or by whatever else carries it. */
 import { z } from "zod";
+import type { RequestGate } from "../../schemas/call_pause.ts";
 import { McpCapability, type McpEnd, type McpGreeting } from "../../schemas/effect.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import type { McpAsks } from "../../schemas/manifest.ts";
 import { version } from "../version.ts";
 import { type Ended, runUntil } from "../effects/deadline.ts";
 import type { Child } from "../processes/child.ts";
@@ -13,6 +15,7 @@ import { ChildTransport } from "./child_transport.ts";
 import { lastWords, oneLine, plainText } from "./plain_text.ts";
 import { type Connection, foreverMs, McpFault, refusal } from "./request.ts";
 import { Client, McpError } from "./sdk_v1.ts";
+import { Asking, offeredTo, ServerRequests } from "./server_requests.ts";
 import { ServerNotices } from "./server_notices.ts";
 import { listTools } from "./tool_pages.ts";
 import type { FarSide, Wire } from "./wire.ts";
@@ -38,6 +41,8 @@ export interface HandshakeOptions {
   readonly signal: AbortSignal;
   /** Told in one line for people what is odd about the server, but does no harm. */
   readonly onNotice?: (text: string) => void;
+  /** What the server may ask of us. */
+  readonly asks?: McpAsks | undefined;
 }
 
 /** Options of {@linkcode openMcpClient}. */
@@ -69,6 +74,8 @@ export interface McpClient {
   readonly capabilities?: readonly string[];
   /** True if it is no process of ours: one that takes no call does not end by that. */
   readonly isRemote: boolean;
+  /** How its questions to a person are answered; absent if they are not. */
+  readonly gate?: RequestGate | undefined;
   /** All tools of all pages, unread. Throws {@linkcode McpFault}. */
   list(signal: AbortSignal): Promise<readonly unknown[]>;
   /** Calls a tool. Never rejects. */
@@ -92,13 +99,14 @@ export async function openMcpClient(options: McpClientOptions): Promise<McpClien
 
 /**
  * Shakes hands with a server. Throws {@linkcode McpFault} if the server ends first, says nothing in time, speaks
- * another protocol, or nobody wants it any more; the other side has ended by then. No capabilities are declared: a
- * server that asks for something gets an error, so that none waits for us.
+ * another protocol, or nobody wants it any more; the other side has ended by then. Only what is answered is declared: a
+ * server that asks for something else gets an error, so that none waits for us.
  */
 export async function openOver(carrier: Carrier, options: HandshakeOptions): Promise<McpClient> {
   const { wire, far } = carrier;
   const { clock, connectMs, signal } = options;
-  const sdk = new Client({ name: "troupe", version }, { capabilities: {} });
+  const sdk = new Client({ name: "troupe", version }, { capabilities: offeredTo(options.asks) });
+  const requests = new ServerRequests(sdk, options.asks);
   const deadlineAtMs = options.deadlineAtMs ?? clock.now() + connectMs;
   // The signal stays with us: a handshake is not canceled by a message but by the end of the other side.
   const ended = await runUntil(
@@ -109,7 +117,7 @@ export async function openOver(carrier: Carrier, options: HandshakeOptions): Pro
   if (ended.type === "threw" && ended.error instanceof NotSentError && !carrier.session) await wire.lost;
   const loss = wire.loss;
   if (ended.type === "done" && loss === undefined) {
-    return new OpenClient({ sdk, transport: wire, clock }, carrier);
+    return new OpenClient({ sdk, transport: wire, clock }, carrier, { requests, asks: options.asks });
   }
   await wire.close();
   await far.end();
@@ -186,6 +194,12 @@ function withLastWords(reason: Failure, stderr: string): Failure {
   return { ...reason, message: head(`${reason.message}; its last words: ${words}`, 2_000) };
 }
 
+/** What the server asks of us, and what of that it may. */
+interface Requests {
+  readonly requests: ServerRequests;
+  readonly asks: McpAsks | undefined;
+}
+
 class OpenClient implements McpClient {
   readonly greeting: Omit<McpGreeting, "tookMs">;
   readonly capabilities: readonly string[];
@@ -194,9 +208,13 @@ class OpenClient implements McpClient {
   readonly #connection: Connection;
   readonly #far: FarSide;
   readonly #notices: ServerNotices;
+  readonly #requests: ServerRequests;
+  readonly gate: RequestGate | undefined;
 
-  constructor(connection: Connection, { far, session }: Carrier) {
+  constructor(connection: Connection, { far, session }: Carrier, { requests, asks }: Requests) {
     this.#connection = connection;
+    this.#requests = requests;
+    this.gate = asks?.elicitation === "deny" ? undefined : asks?.elicitation ?? "prompt";
     this.#far = far;
     const opened = session?.();
     this.isRemote = session !== undefined;
@@ -217,7 +235,9 @@ class OpenClient implements McpClient {
   }
 
   call(request: McpCall): Promise<McpCallResult> {
-    return this.#notices.during(request.onProgress, () => performCall(this.#connection, request));
+    const asking = new Asking(request.onAsk);
+    const perform = () => performCall(this.#connection, request, asking);
+    return this.#notices.during(request.onProgress, () => this.#requests.during(asking, perform));
   }
 
   async close(): Promise<McpEnd> {

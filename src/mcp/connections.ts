@@ -128,7 +128,8 @@ export class Connections {
     await this.close({ root, launch: this.#live.get(root)?.launch ?? launch });
     if (signal.aborted) return closedEarly(declaration);
     const startedAt = clock.now();
-    const patience = { clock, connectMs: connectMs(manifest, launch), deadlineAtMs, signal, onNotice };
+    const { asks } = declaration;
+    const patience = { clock, connectMs: connectMs(manifest, launch), deadlineAtMs, signal, onNotice, asks };
     try {
       const opened = manifest.transport === "stdio"
         ? await this.#openChild(declaration, { manifest, values }, patience)

@@ -31,6 +31,8 @@ export class InvocationFold {
   readonly #effects = new Map<string, InvocationRow>();
   readonly #questions = new Map<string, Asked>();
   readonly #inputs = new Map<number, Entry>();
+  /** The attempt that each call is in. */
+  readonly #attempts = new WeakMap<InvocationRow, number>();
   /** Entries of the crank that is being read. */
   #crank: Entry[] = [];
   #turn = 0;
@@ -91,7 +93,10 @@ export class InvocationFold {
     row.effect = peekText(body, "effect");
     row.mechanism = peekText(body, "mechanism");
     row.intents.push(id);
-    row.attempts += 1;
+    // A further round belongs to the attempt before it, unless that failed.
+    const attempt = Number(peekText(body, "args", "attempt")) || 1;
+    if (peek(body, "args", "round") === undefined || this.#attempts.get(row) !== attempt) row.attempts += 1;
+    this.#attempts.set(row, attempt);
     row.outcome = "running";
     this.#effects.set(id, row);
   }
@@ -165,6 +170,7 @@ export class InvocationFold {
     const row = this.#effects.get(peekText(body, "id"));
     if (row === undefined) return;
     this.#effects.delete(peekText(body, "id"));
+    if (peek(body, "value", "pause") !== undefined) return; // The call goes on.
     const status = peekText(body, "status");
     const isError = peek(body, "value", "isError") === true;
     const outcome = status === "ok" ? isError ? "completed_with_error" : "succeeded" : outcomeOf(status);

@@ -1,0 +1,114 @@
+/** What a server of an older revision asks of us: only what was offered to it is answered, and little at once. */
+import type { McpAsks } from "../../schemas/manifest.ts";
+import type { JsonObject } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
+import { type Client, type ClientCapabilities, ErrorCode, McpError } from "./sdk_v1.ts";
+import { elicitMethod } from "./server_request.ts";
+
+/** A request for a person, made while a call of ours is open. */
+export interface ServerAsk {
+  readonly params: unknown;
+  /** Aborts when the server does not wait for an answer any more, or the call is over. */
+  readonly signal: AbortSignal;
+}
+
+/** Answers a request; resolves with the result that the server is told. */
+export type AnswerAsk = (ask: ServerAsk) => Promise<JsonObject>;
+
+/** What of the protocol's requests a server is offered. */
+export function offeredTo({ elicitation = "prompt", roots }: McpAsks = {}): ClientCapabilities {
+  return {
+    ...(elicitation === "deny" ? {} : { elicitation: { form: { applyDefaults: true }, url: {} } }),
+    ...(roots === undefined ? {} : { roots: {} }),
+  };
+}
+
+/** One open call, as far as its server asks during it: while it does, its silence means nothing. */
+export class Asking {
+  readonly answer: AnswerAsk | undefined;
+  readonly over = new AbortController();
+  #open = 0;
+  #change = Promise.withResolvers<void>();
+
+  constructor(answer: AnswerAsk | undefined) {
+    this.answer = answer;
+  }
+
+  get isOpen(): boolean {
+    return this.#open > 0;
+  }
+
+  /** Resolves once it is another number of requests that are open. */
+  get changed(): Promise<void> {
+    return this.#change.promise;
+  }
+
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.#count(1);
+    try {
+      return await work();
+    } finally {
+      this.#count(-1);
+    }
+  }
+
+  #count(by: number): void {
+    this.#open += by;
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+  }
+}
+
+/** What the SDK tells of a request besides. */
+interface Extra {
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Answers the requests of one server. A question to a person belongs to an open call: nobody knows to which of several,
+ * so the one that began last has it. Without an open call, and beyond four at once, it is declined (notes 6.6).
+ */
+export class ServerRequests {
+  readonly #asks: McpAsks;
+  readonly #calls: Asking[] = [];
+  #open = 0;
+
+  constructor(sdk: Client, asks: McpAsks = {}) {
+    this.#asks = asks;
+    sdk.fallbackRequestHandler = (request, extra) => this.#answer(request, extra as Extra);
+  }
+
+  /** Lets a server ask while `work` goes on. */
+  async during<T>(asking: Asking, work: () => Promise<T>): Promise<T> {
+    this.#calls.push(asking);
+    try {
+      return await work();
+    } finally {
+      this.#calls.splice(this.#calls.indexOf(asking), 1);
+      asking.over.abort();
+    }
+  }
+
+  async #answer(
+    { method, params }: { readonly method: string; readonly params?: unknown },
+    { signal }: Extra,
+  ): Promise<JsonObject> {
+    const { elicitation = "prompt", roots } = this.#asks;
+    if (method === "roots/list" && roots !== undefined) return { roots: [{ ...roots }] };
+    if (method !== elicitMethod || elicitation === "deny") {
+      throw new McpError(ErrorCode.MethodNotFound, "Method not found");
+    }
+    const asking = this.#calls.at(-1);
+    if (asking?.answer === undefined || this.#open >= limits.mcpRequestsAtOnceMax) {
+      return { action: "decline" };
+    }
+    const { answer, over } = asking;
+    this.#open += 1;
+    try {
+      const ask = { params, signal: AbortSignal.any([signal, over.signal]) };
+      return await asking.during(() => answer(ask));
+    } finally {
+      this.#open -= 1;
+    }
+  }
+}
