@@ -105,7 +105,10 @@ async function callTool(client: McpClient, routed: Routed, options: McpCallOptio
   const sending = await sentWith(routed, options);
   if ("attempt" in sending) return sending.attempt;
   const held = holdable(client);
-  held.begin(routed.use.notifications.push, (parts) => perform(client, { ...routed, ...sending, parts }, options));
+  held.begin(
+    routed.use.notifications.push,
+    (parts) => perform(client, { ...routed, ...sending, parts }, options),
+  );
   return withTold(await follow(held, routed, options), routed.round);
 }
 

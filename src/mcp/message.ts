@@ -61,8 +61,11 @@ function requestNumber(id: unknown): number | undefined {
   return typeof id === "string" && /^(?:0|[1-9]\d{0,14})$/.test(id) ? Number(id) : undefined;
 }
 
-function readError({ code, message }: Fields): { readonly code: number; readonly message: string } {
+function readError(
+  { code, message, data }: Fields,
+): { readonly code: number; readonly message: string; readonly data?: Fields } {
   return {
+    ...(isRecord(data) ? { data } : {}),
     code: Number.isSafeInteger(code) ? Number(code) : ErrorCode.InternalError,
     message: typeof message === "string" ? message : "",
   };

@@ -34,6 +34,14 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
 }
 
 function cleanResult(result: McpCallResult, secrets: readonly string[]): McpCallResult {
+  if ("data" in result) {
+    const { data, ...refused } = result;
+    return {
+      ...refused,
+      failure: cleanFailure(result.failure, secrets),
+      data: withoutSecretsDeep(data, secrets),
+    };
+  }
   return result.status === "returned"
     ? { ...result, result: withState(withoutSecretsDeep(result.result, secrets), result.result) }
     : { ...result, failure: cleanFailure(result.failure, secrets) };

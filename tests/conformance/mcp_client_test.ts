@@ -30,7 +30,14 @@ async function play(scenario: string): Promise<{ readonly code: number; readonly
   return { code, told: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
 }
 
-for (const [scenario, tries] of [["initialize", 1], ["tools_call", 1], ["sse-retry", triesMax]] as const) {
+for (
+  const [scenario, tries] of [
+    ["initialize", 1],
+    ["tools_call", 1],
+    ["sse-retry", triesMax],
+    ["elicitation-sep1034-client-defaults", 1],
+  ] as const
+) {
   Deno.test(`conformance suite passes troupe as a client: ${scenario}`, async () => {
     let { code, told } = await play(scenario);
     for (let tried = 1; code !== 0 && tried < tries; tried++) ({ code, told } = await play(scenario));

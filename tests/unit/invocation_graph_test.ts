@@ -4,7 +4,7 @@ import { type AnyMachineSnapshot, type AnyStateMachine, createMachine, type Even
 import { getAdjacencyMap, getShortestPaths, toDirectedGraph } from "xstate/graph";
 import { invocationMachine } from "../../actors/invocation.ts";
 import { Decision } from "../../schemas/question.ts";
-import { callInput, type CallSketch, toolReturn } from "../support/calls.ts";
+import { callInput, type CallSketch, toolReturn, wanted } from "../support/calls.ts";
 
 interface Edge {
   readonly from: string;
@@ -61,6 +61,7 @@ const alphabet: readonly EventObject[] = [
   ),
   done("effect", toolReturn("ok")),
   done("effect", toolReturn("no", true)),
+  done("effect", wanted()),
   ...["failed", "timed_out", "canceled", "unknown"].map((status) => failed("effect", status, false)),
   failed("effect", "failed", true),
   done("timer", { firedAtMs: at }),
@@ -125,6 +126,7 @@ function mute(machine: AnyStateMachine): AnyStateMachine {
   const actions = {
     openQuestion: nothing,
     openUncertain: nothing,
+    openRequest: nothing,
     withdrawQuestion: nothing,
     cancelPort: nothing,
   };

@@ -16,7 +16,17 @@ import { limits } from "../../schemas/limits.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import type { QuestionKind } from "../../schemas/question.ts";
 import { SupervisorPolicy } from "../../schemas/supervision.ts";
-import { type Call, failedCall, modelAnswer, sealCatalog, startCall, toolReturn } from "../support/calls.ts";
+import {
+  type Call,
+  failedCall,
+  modelAnswer,
+  nameForm,
+  remote,
+  sealCatalog,
+  startCall,
+  toolReturn,
+  wanted,
+} from "../support/calls.ts";
 import {
   type ConnectionRun,
   declarationOf,
@@ -199,6 +209,12 @@ const callScripts: { readonly [state: string]: () => Call } = {
   running: () => {
     const call = startCall();
     call.cancel();
+    return call;
+  },
+  asking: () => {
+    const call = startCall(remote());
+    call.settle("mcp.call", wanted({ how: "held", requests: [nameForm, { ...nameForm, key: "more" }] }));
+    call.decide("accept", "answered", { name: "Ada" });
     return call;
   },
   backingOff: () => failedCall({}, {}),
