@@ -1,6 +1,6 @@
 /** Calls that a real server holds up: what it asks is asked of a person, here or there, and survives what may survive. */
 import assert from "node:assert/strict";
-import type { AskedOf, AskingPlan } from "./asking_server.ts";
+import type { AskedOf, AskingPlan } from "../support/asking_server.ts";
 import {
   type Answer,
   bodiesOf,
@@ -21,7 +21,7 @@ import {
 } from "./mcp_stage.ts";
 import { assertRefused, linesOf, type Running, type Stage } from "./troupe.ts";
 
-const server = new URL("asking_server.ts", import.meta.url).pathname;
+const server = new URL("../support/asking_server.ts", import.meta.url).pathname;
 
 const schema = {
   type: "object",

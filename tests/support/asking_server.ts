@@ -1,7 +1,7 @@
 /**
  * An MCP server over stdio for tests that asks before it answers: a script without packages.
  *
- *   deno run -A tests/e2e/asking_server.ts PLAN [MARK]
+ *   deno run -A tests/support/asking_server.ts PLAN [MARK]
  *
  * PLAN is a file that holds an {@linkcode AskingPlan} as JSON; MARK is for those who look for the process. Its tools:
  *
