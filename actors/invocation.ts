@@ -4,7 +4,8 @@
  *   proposed -> validating -> authorizing -> (awaitingApproval) -> binding -> running -> one final state per outcome
  *   running -> backingOff -> running; running -> uncertain -> verifying | needsOperator | backingOff
  *   running | backingOff -> needsOperator where an earlier attempt is in doubt
- *   running -> (asking ->) binding -> running: its server wants something first, which is a round of the same attempt
+ *   running -> replying -> (asking | sampling -> replying ->) binding -> running: its server wants something first,
+ *     of a person or of the model, which is a round of the same attempt
  *
  * Keeps I5: `running` is reached only through `validating` and `authorizing`, and, where a person is asked, through
  * a granted `awaitingApproval`. Keeps K11: `running` is left only by the port's own outcome. Once an attempt may have
@@ -23,6 +24,8 @@ import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import { decide } from "./decision.ts";
 import * as rounds from "./invocation_rounds.ts";
+import { requestInquiry } from "./round_inquiry.ts";
+import { roundStates } from "./round_states.ts";
 import * as rules from "./invocation_rules.ts";
 
 /** The behaviour of one tool call. Stops at 1,000 microsteps (K8). */
@@ -42,9 +45,9 @@ export const invocationMachine = setup({
     isGranted: ({ event }) =>
       event.type === "question.decided" &&
       (event.decision === "allow" || event.decision === "always_allow_for_session"),
-    isSettledAtOnce: ({ context, event }) => rounds.isSettledAtOnce(context, doneOf(event)),
     isAsked: ({ event }) => rounds.isAsked(doneOf(event)),
-    isLastAnswer: ({ context, event }) => rounds.isLastAnswer(context, event),
+    isRoundAnswered: ({ context }) => rounds.isAnswered(context),
+    wantsModel: ({ context }) => rounds.wantsModel(context),
     returnedError: ({ event }) => rules.isErrorReturn(doneOf(event)),
     wasCanceled: ({ context, event }) =>
       failedOf(event).status === "canceled" || rounds.hasLeft(context, failedOf(event)),
@@ -100,8 +103,14 @@ export const invocationMachine = setup({
     noteAnswer: enqueueActions(({ context, enqueue, event }) => {
       rounds.act(enqueue, rounds.answered(context, event));
     }),
+    noteSample: enqueueActions(({ context, enqueue, event }) => {
+      rounds.act(enqueue, rounds.sampled(context, doneOf(event)));
+    }),
+    noteNoSample: enqueueActions(({ context, enqueue, event }) => {
+      rounds.act(enqueue, rounds.unsampled(context, failedOf(event)));
+    }),
     giveUpRound: enqueueActions(({ context, enqueue }) => rounds.act(enqueue, rounds.givenUp(context))),
-    openRequest: sendParent(({ context }) => rounds.requestInquiry(context)),
+    openRequest: sendParent(({ context }) => requestInquiry(context)),
     noteDoubt: assign({ isDoubtful: true }),
     nextAttempt: enqueueActions(({ context, enqueue, event }) => {
       const by = event.type === "question.decided" ? "operator" : undefined;
@@ -178,8 +187,7 @@ export const invocationMachine = setup({
         src: "port",
         input: ({ context }) => rounds.roundCall(context),
         onDone: [
-          { guard: "isSettledAtOnce", target: "binding", actions: "notePause" },
-          { guard: "isAsked", target: "asking", actions: "notePause" },
+          { guard: "isAsked", target: "replying", actions: "notePause" },
           { guard: "returnedError", target: "completedWithError", actions: "noteReturn" },
           { target: "succeeded", actions: "noteReturn" },
         ],
@@ -194,19 +202,7 @@ export const invocationMachine = setup({
       },
       on: { "invocation.cancel": { actions: ["noteCancel", "cancelPort"] } },
     },
-    asking: {
-      entry: "openRequest",
-      on: {
-        "question.decided": [
-          { guard: "isLastAnswer", target: "binding", actions: "noteAnswer" },
-          { target: "asking", reenter: true, actions: "noteAnswer" },
-        ],
-        "invocation.cancel": {
-          target: "binding",
-          actions: ["withdrawQuestion", "noteCancel", "giveUpRound"],
-        },
-      },
-    },
+    ...roundStates,
     backingOff: {
       invoke: {
         id: "timer",

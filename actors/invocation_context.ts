@@ -55,6 +55,8 @@ export interface InvocationContext extends InvocationInput {
   readonly round?: number;
   /** What its server wants, or wanted last, and the answers. */
   readonly pause?: Pause | null;
+  /** How often the model answered its server. */
+  readonly samples?: number;
   /** Requests of its server that no person answered: the model is told. */
   readonly unheard?: readonly string[];
 }

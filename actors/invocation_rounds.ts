@@ -7,17 +7,17 @@ import type {
   CallRound,
   InputRequired,
   RequestAnswer,
+  Sample,
   ServerRequest,
 } from "../schemas/call_pause.ts";
-import type { PortDone, PortFailed } from "../schemas/effect.ts";
+import type { PortDone, PortFailed, PortRequestOf } from "../schemas/effect.ts";
 import type { IntentId } from "../schemas/ids.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
-import type { QuestionSubject } from "../schemas/question.ts";
 import { fillForm } from "./form.ts";
-import type { Opening } from "./inquiry.ts";
 import type { InvocationContext, InvocationEvent } from "./invocation_context.ts";
-import { entryIn, momentOf, toolCall } from "./invocation_rules.ts";
+import { momentOf, toolCall } from "./invocation_rules.ts";
+import { toldOf } from "./round_told.ts";
 
 /** What is remembered of a call that a server holds up: what it wants, and what of that is answered. */
 export interface Pause {
@@ -26,6 +26,8 @@ export interface Pause {
   readonly answers: readonly RequestAnswer[];
   /** The effect that yielded it. */
   readonly intent: IntentId;
+  /** True if a person let the model answer the request at hand. */
+  readonly mayUseModel?: boolean;
 }
 
 /** What the machine changes in one step, and what the journal says of it. */
@@ -44,9 +46,15 @@ export function isAsked(done: PortDone): boolean {
   return pauseIn(done)?.type === "input_required";
 }
 
-/** True if a server wants something, and no person needs to be asked for it: all of it is settled by rule. */
-export function isSettledAtOnce(context: InvocationContext, done: PortDone): boolean {
-  return isAsked(done) && isComplete(paused(context, done).changes.pause);
+/** True if everything that a server wants is answered: the next round may begin. */
+export function isAnswered({ pause }: InvocationContext): boolean {
+  return pause !== undefined && pause !== null && pause.answers.length >= pause.wants.requests.length;
+}
+
+/** True if the model is to answer next: policy lets it, or a person just did. */
+export function wantsModel({ pause }: InvocationContext): boolean {
+  const request = openRequestOf(pause);
+  return request?.kind === "sampling" && (request.gate === "auto" || pause?.mayUseModel === true);
 }
 
 /** The pause that a call is in from now on, as far as no person is needed. */
@@ -67,26 +75,77 @@ export function paused(context: InvocationContext, done: PortDone): RoundStep {
   };
 }
 
-/** True if the answer at hand is the last one that its round needs. */
-export function isLastAnswer(context: InvocationContext, event: InvocationEvent): boolean {
-  return isComplete(answered(context, event).changes.pause);
-}
-
 /** A person answered, or nobody did; requests that need no person follow at once. */
 export function answered(context: InvocationContext, event: InvocationEvent): RoundStep {
-  const { pause } = context;
-  const request = pause?.wants.requests[pause.answers.length];
-  if (pause === undefined || pause === null || request === undefined || event.type !== "question.decided") {
+  const request = openRequestOf(context.pause);
+  if (request === undefined || event.type !== "question.decided") {
     throw new Error("Cannot answer a request of a server: none is open");
   }
-  const word = wordOf(event);
+  const moment = momentOf(event);
+  if (request.kind === "sampling" && event.decision === "allow") {
+    return { changes: { ...moment, pause: { ...pauseOf(context), mayUseModel: true } }, notes: [] };
+  }
   const content = event.content === undefined ? {} : { content: event.content };
-  const first = settle(context, pause, { request, ...word, ...content });
+  return withMore(context, { request, ...wordOf(event), ...content }, moment);
+}
+
+/** The model answered a server. */
+export function sampled(context: InvocationContext, done: PortDone): RoundStep {
+  const request = openRequestOf(context.pause);
+  if (request === undefined) throw new Error("Cannot answer a server by the model: no request is open");
+  const sample = done.value as Sample;
+  const counted = { ...context, samples: (context.samples ?? 0) + 1 };
+  const step = withMore(counted, { request, action: "accept", via: "model", sample }, momentOf(done));
+  return { ...step, changes: { samples: counted.samples, ...step.changes } };
+}
+
+/** The model did not answer: the server is told no, and the model that called it is told why. */
+export function unsampled(context: InvocationContext, failed: PortFailed): RoundStep {
+  const request = openRequestOf(context.pause);
+  if (request === undefined) throw new Error("Cannot refuse a server its answer: no request is open");
+  return withMore(context, { request, action: "decline", via: failed.failure.code }, momentOf(failed));
+}
+
+/** What the model is asked in the name of a server: its texts alone. */
+export function sampleCall(context: InvocationContext): PortRequestOf<"model.sample"> {
+  const request = openRequestOf(context.pause);
+  if (request?.kind !== "sampling") {
+    throw new Error("Cannot ask the model for a server: no such request is open");
+  }
+  const { system, messages, maxOutputTokens } = request;
+  const args = {
+    server: pauseOf(context).wants.server,
+    invocation: context.request.ordinal,
+    ...(system === undefined ? {} : { system }),
+    messages: [...messages],
+    maxOutputTokens,
+  };
+  const deadlineAtMs = context.at + limits.modelCallDurationMs;
+  return { port: "model.sample", effect: "idempotent", args, deadlineAtMs };
+}
+
+/** One request is settled, and all that follow it and need nobody. */
+function withMore(
+  context: InvocationContext,
+  settled: Settled,
+  moment: Partial<InvocationContext>,
+): RoundStep {
+  const first = settle(context, pauseOf(context), settled);
   const rest = withoutPeople({ ...context, ...first.changes });
   return {
-    changes: { ...first.changes, ...rest.changes, ...momentOf(event) },
+    changes: { ...first.changes, ...rest.changes, ...moment },
     notes: [...first.notes, ...rest.notes],
   };
+}
+
+/** The request that waits for its answer. */
+export function openRequestOf(pause: Pause | null | undefined): ServerRequest | undefined {
+  return pause?.wants.requests[pause.answers.length];
+}
+
+function pauseOf({ pause }: InvocationContext): Pause {
+  if (pause === undefined || pause === null) throw new Error("Cannot go on with a round: the call has none");
+  return pause;
 }
 
 /** Nobody wants the call any more: its server is told so, for all that it still waits for. */
@@ -143,47 +202,6 @@ export function hasLeft({ cancelAsked, pause }: InvocationContext, { status }: P
     (status === "failed" || status === "timed_out");
 }
 
-/** What a person is asked: which server asks, in its own words, and what may be filled in. */
-export function requestInquiry(context: InvocationContext): Opening {
-  const { pause, request: { ordinal }, at, epoch } = context;
-  const wanted = pause?.wants.requests[pause.answers.length];
-  if (pause === undefined || pause === null || wanted === undefined || wanted.kind === "refused") {
-    throw new Error("Cannot ask a person for a server: no request is open");
-  }
-  const { server, how } = pause.wants;
-  const entry = entryIn(context);
-  const subject: QuestionSubject = {
-    kind: "elicitation",
-    invocation: ordinal,
-    tool: entry.canonicalName,
-    title: entry.definition.title.slice(0, 200),
-    risk: entry.definition.riskLevel,
-    reason: `the server "${server}" asks during this call; what you answer is sent to it`,
-    preview: wanted.message,
-    rule: "",
-    elicitation: {
-      server,
-      ...(wanted.kind === "form" ? { fields: wanted.fields } : { url: wanted.url }),
-      ...(how === "held" ? { held: context.firstIntent ?? pause.intent } : {}),
-    },
-  };
-  return {
-    type: "question.open",
-    ordinal,
-    at,
-    epoch,
-    subject,
-    whole: null,
-    scope: null,
-    twin: "",
-    entry: null,
-  };
-}
-
-function isComplete(pause: Pause | null | undefined): boolean {
-  return pause !== undefined && pause !== null && pause.answers.length >= pause.wants.requests.length;
-}
-
 /** How an answer came about. */
 interface Word {
   readonly action: RequestAnswer["action"];
@@ -205,7 +223,7 @@ function withoutPeople(context: InvocationContext, all?: Word): RoundStep {
   while (pause !== undefined && pause !== null) {
     const request = pause.wants.requests[pause.answers.length];
     if (request === undefined) break;
-    const settled = all === undefined ? byRule(request) : { request, ...all };
+    const settled = all === undefined ? byRule(request, context) : { request, ...all };
     if (settled === undefined) break;
     const next = settle({ ...context, ...step.changes }, pause, settled);
     step = { changes: { ...step.changes, ...next.changes }, notes: [...step.notes, ...next.notes] };
@@ -217,10 +235,14 @@ function withoutPeople(context: InvocationContext, all?: Word): RoundStep {
 interface Settled extends Word {
   readonly request: ServerRequest;
   readonly content?: RequestAnswer["content"];
+  readonly sample?: Sample;
 }
 
 /** The answer that needs no person: what must not be asked, and what the host lets be answered by defaults. */
-function byRule(request: ServerRequest): Settled | undefined {
+function byRule(request: ServerRequest, { samples = 0 }: InvocationContext): Settled | undefined {
+  if (request.kind === "sampling" && samples >= request.timesMax) {
+    return { request, action: "decline", via: "exhausted" };
+  }
   if (request.kind === "refused") return { request, action: "decline", via: request.why.code };
   if (request.kind !== "form" || request.gate !== "auto") return undefined;
   const filled = fillForm(request.fields, {});
@@ -230,19 +252,20 @@ function byRule(request: ServerRequest): Settled | undefined {
 }
 
 function settle(context: InvocationContext, pause: Pause, settled: Settled): RoundStep {
-  const { request, action, via, content } = settled;
+  const { request, action, via, content, sample } = settled;
   const answer: RequestAnswer = {
     key: request.key,
     action,
     ...(action === "accept" && content !== undefined ? { content } : {}),
+    ...(sample === undefined ? {} : { sample }),
   };
   const { server } = pause.wants;
-  const isHeard = via === "answered" || via === "policy" || via === "canceled";
+  const isHeard = ["answered", "policy", "canceled", "model"].includes(via);
   const unheard = context.unheard ?? [];
   const most = limits.mcpRequestsAtOnceMax * limits.mcpRoundsMax;
   return {
     changes: {
-      pause: { ...pause, answers: [...pause.answers, answer] },
+      pause: { wants: pause.wants, answers: [...pause.answers, answer], intent: pause.intent },
       ...(isHeard || unheard.length >= most ? {} : { unheard: [...unheard, toldOf(settled, server)] }),
     },
     notes: [{
@@ -260,17 +283,3 @@ function settle(context: InvocationContext, pause: Pause, settled: Settled): Rou
     }],
   };
 }
-
-/** Why no person answered, for the model, which may have waited for an answer. */
-function toldOf({ request, action, via }: Settled, server: string): string {
-  const why = request.kind === "refused" ? request.why.message : reasons[via] ?? `the question was ${via}`;
-  const words = `The server "${server}" wanted an answer of a person, and got "${action}": ${why}`;
-  return words.slice(0, limits.mcpRequestToldCharactersMax);
-}
-
-const reasons: { readonly [via: string]: string } = {
-  unavailable: "nobody is there to be asked",
-  expired: "nobody answered in time",
-  withdrawn: "nobody waited for the answer any more",
-  limited: "too many questions were asked in a short time",
-};

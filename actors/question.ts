@@ -67,6 +67,12 @@ function answerIn(context: QuestionContext, event: unknown): Answer | undefined 
   return answer !== undefined && offeredBy(context.subject).includes(answer.decision) ? answer : undefined;
 }
 
+/** A program answers for people only to say that nobody is there: what a server is told then is no person's word. */
+function viaOf({ subject: { kind } }: QuestionContext, answer: Answer | undefined): QuestionEnd {
+  const isOfServer = kind === "elicitation" || kind === "sampling";
+  return isOfServer && answer?.by.kind === "program" ? "unavailable" : "answered";
+}
+
 function contentOf(answer: Answer | undefined): Pick<QuestionContext, "content"> {
   return answer?.content === undefined ? {} : { content: answer.content };
 }
@@ -103,7 +109,7 @@ export const questionMachine = setup({
       epoch: doneOf(event).epoch,
       decision: answerIn(context, event)?.decision ?? unanswered(context.subject),
       by: answerIn(context, event)?.by ?? null,
-      via: "answered" as const,
+      via: viaOf(context, answerIn(context, event)),
       ...contentOf(answerIn(context, event)),
     })),
     /** DM-34: any other value is a denial, whoever gave it. */
@@ -112,7 +118,7 @@ export const questionMachine = setup({
       epoch: doneOf(event).epoch,
       decision: unanswered(context.subject),
       by: Answer.safeParse(doneOf(event).value).data?.by ?? null,
-      via: "answered" as const,
+      via: viaOf(context, Answer.safeParse(doneOf(event).value).data),
     })),
     noteFailure: assign(({ event }) => ({
       at: failedOf(event).at,

@@ -13,6 +13,23 @@ export const RequestGate = z.enum(["auto", "prompt"]);
 /** What the host decides on requests of a server. */
 export type RequestGate = z.infer<typeof RequestGate>;
 
+const sampleText = z.string().max(limits.sampleCharactersMax);
+
+/** What a model is asked in the name of a server. */
+export const SampleMessages = z.array(
+  z.strictObject({ role: z.enum(["user", "assistant"]), text: sampleText }),
+)
+  .min(1).max(limits.sampleMessagesMax);
+
+/** What a model answered to a server. */
+export const Sample = z.strictObject({
+  text: z.string(),
+  model: z.string().max(200),
+  stopReason: z.enum(["endTurn", "maxTokens"]),
+});
+/** What a model answered to a server. */
+export type Sample = z.infer<typeof Sample>;
+
 /** One thing that a server wants before it goes on with a call. */
 export const ServerRequest = z.discriminatedUnion("kind", [
   /** A person fills in a form. */
@@ -29,6 +46,17 @@ export const ServerRequest = z.discriminatedUnion("kind", [
     key,
     message: z.string().max(limits.formMessageCharactersMax),
     url: z.string().max(limits.formUrlCharactersMax),
+  }),
+  /** The session's model answers texts of the server, and nothing of the conversation is given to it. */
+  z.strictObject({
+    kind: z.literal("sampling"),
+    key,
+    gate: RequestGate,
+    system: sampleText.optional(),
+    messages: SampleMessages,
+    maxOutputTokens: z.int().min(1),
+    /** How often the model may be asked within one call. */
+    timesMax: z.int().min(1).max(limits.sampleRequestsMax),
   }),
   /** Nobody is asked: what is wanted must not be given, or cannot be shown. */
   z.strictObject({ kind: z.literal("refused"), key, why: Failure }),
@@ -71,6 +99,7 @@ export const RequestAnswer = z.strictObject({
   key,
   action: RequestAction,
   content: FormContent.optional(),
+  sample: Sample.optional(),
 });
 /** The answer to one request of a server. */
 export type RequestAnswer = z.infer<typeof RequestAnswer>;

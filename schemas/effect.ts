@@ -1,9 +1,9 @@
 /** What machines may ask of the world, and what comes back: the requests and outcomes of the one port. */
 import { z } from "zod";
-import { CallRound } from "./call_pause.ts";
+import { CallRound, SampleMessages } from "./call_pause.ts";
 import { CatalogRef, EntryRef, ResolvedCatalog } from "./catalog.ts";
 import { Failure } from "./failure.ts";
-import { Digest, IntentId, RootAddress } from "./ids.ts";
+import { Digest, IntentId, RootAddress, ServerId } from "./ids.ts";
 import { RequestOrigin } from "./invocation.ts";
 import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
@@ -28,6 +28,7 @@ export const PortKind = z.enum([
   "mcp.watch",
   "mcp.close",
   "mcp.call",
+  "model.sample",
 ]);
 /** A kind of effect. */
 export type PortKind = z.infer<typeof PortKind>;
@@ -104,6 +105,14 @@ export const portArgs = {
   }),
   /** `round`: the server wanted something first, and this is how the call goes on. */
   "mcp.call": toolArgs.extend({ round: CallRound.optional() }),
+  /** The session's model answers a server, during a call of it: yields a `Sample`. */
+  "model.sample": z.strictObject({
+    server: ServerId,
+    invocation: z.string().max(128),
+    system: z.string().max(limits.sampleCharactersMax).optional(),
+    messages: SampleMessages,
+    maxOutputTokens: z.int().min(1),
+  }),
 } as const satisfies { readonly [K in PortKind]: z.ZodType };
 
 /** Arguments of one kind of effect. */

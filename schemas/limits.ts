@@ -210,6 +210,10 @@ export const limits = {
   formMessageCharactersMax: 4_000,
   formUrlCharactersMax: 2_000,
   formBytesMax: 32 * 1_024,
+  /** Texts that a server wants the session's model to answer, the answer, and how often within one call. */
+  sampleMessagesMax: 64,
+  sampleCharactersMax: 32 * 1_024,
+  sampleRequestsMax: 20,
 
   /** One request of a login: metadata, registration, tokens. Milliseconds. */
   oauthRequestMs: 10_000,

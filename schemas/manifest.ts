@@ -29,6 +29,14 @@ const VariableName = z.string().regex(
 /** A name of a header: a token of RFC 9110. */
 const HeaderName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/, "must be the name of a header");
 
+/** How often within one call a server may have the model answer, and with how many tokens each time. */
+export const Sampling = z.strictObject({
+  max_requests: z.int().min(1).max(limits.sampleRequestsMax),
+  max_tokens: z.int().min(1).max(1_000_000),
+});
+/** What of the model a server may use. */
+export type Sampling = z.infer<typeof Sampling>;
+
 const shared = {
   enabled: z.boolean().default(true),
   tools: z.strictObject({
@@ -48,6 +56,8 @@ const shared = {
   supports_parallel_tool_calls: z.boolean().default(false),
   /** True to tell the server where its agent works, if it is of a revision in which servers ask for that. */
   roots: z.literal(true).optional(),
+  /** Lets the server have the agent's model answer it, if it is of a revision in which servers ask for that. */
+  sampling: Sampling.optional(),
 };
 
 /** A server that is started as a process and spoken to over its standard input and output: `command`, or `run`. */
@@ -125,6 +135,8 @@ export type ConnectGate = z.infer<typeof ConnectGate>;
 export const McpAsks = z.strictObject({
   /** Questions to a person: asked, answered by their defaults where those are enough, or not offered to the server. */
   elicitation: ApprovalPolicy.optional(),
+  /** The agent's model, for servers that were given leave to use it: asked about each time, or not. */
+  sampling: Sampling.extend({ gate: z.enum(["auto", "prompt"]) }).optional(),
   /** Where its agent works, for servers that were given leave to know. */
   roots: z.strictObject({ uri: z.url({ protocol: /^file$/ }), name: z.string().max(200) }).optional(),
 });

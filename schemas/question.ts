@@ -6,7 +6,7 @@ import { limits } from "./limits.ts";
 import { Principal } from "./principal.ts";
 
 /** Why a person is asked. */
-export const QuestionKind = z.enum(["approval", "uncertain", "connect", "elicitation"]);
+export const QuestionKind = z.enum(["approval", "uncertain", "connect", "elicitation", "sampling"]);
 /** Why a person is asked. */
 export type QuestionKind = z.infer<typeof QuestionKind>;
 
@@ -32,6 +32,7 @@ export const offeredDecisions: { readonly [K in QuestionKind]: readonly Decision
   uncertain: ["run_again", "mark_applied", "mark_not_applied", "abandon"],
   connect: ["allow", "deny"],
   elicitation: ["accept", "decline", "cancel"],
+  sampling: ["allow", "deny"],
 };
 
 /** The words that people use for decisions, besides their own names. */
@@ -40,7 +41,7 @@ export const decisionWords: { readonly [word: string]: Decision } = { always: "a
 /** What a server wants of a person, in the words of the server; its message is the question's preview. */
 export const Elicitation = z.strictObject({
   server: ServerId,
-  /** What is to be filled in; absent if a page is to be opened. */
+  /** What is to be filled in; absent if it is no form. */
   fields: Form.optional(),
   /** The page to be opened: it is shown, and never opened by us. */
   url: z.string().max(limits.formUrlCharactersMax).optional(),

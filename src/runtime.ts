@@ -61,6 +61,7 @@ export type HostPerformers = Pick<
   | "mcp.watch"
   | "mcp.close"
   | "mcp.call"
+  | "model.sample"
 >;
 
 /** What a host's performers may use of the runtime that they serve. */

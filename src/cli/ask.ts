@@ -210,6 +210,7 @@ const asked: { readonly [K in QuestionKind]: string } = {
   uncertain: "This call may have happened. What is true?",
   connect: "May this server be started?",
   elicitation: "A server wants an answer. Give it nothing that it must not know",
+  sampling: "A server wants the agent's model to answer it. May it?",
 };
 
 /**
@@ -220,7 +221,9 @@ export function describeQuestion(question: OpenQuestion, extent: "whole" | "shor
   const { id, subject, whole, shown } = question;
   const { kind, tool, title, risk, reason, preview } = subject;
   const text = extent === "whole" ? whole ?? preview : preview;
-  const argumentRows = kind === "connect" ? connectRows(preview) : [["arguments", text] as const];
+  const argumentRows = kind === "connect"
+    ? connectRows(preview)
+    : [[kind === "sampling" ? "texts" : "arguments", text] as const];
   const rows: readonly (readonly [name: string, value: string])[] = [
     ["tool", `${tool} (${title})`],
     ["risk", risk],

@@ -85,6 +85,8 @@ function intentText(type: string, args: unknown): string | undefined {
       return `${peekText(args, "model")} turn ${peekText(args, "turn")} step ${peekText(args, "step")}`;
     case "question.ask":
       return `${peekText(args, "subject", "tool")}: ${peekText(args, "subject", "reason")}`;
+    case "model.sample":
+      return `for the server ${peekText(args, "server")}, ${peekList(args, "messages").length} messages`;
     case "timer.set":
       return peekText(args, "label");
     case "mcp.connect":
@@ -124,6 +126,8 @@ function outcomeText(type: string, body: unknown): string {
       const calls = peekList(value, "calls").map((call) => peekText(call, "name"));
       return [JSON.stringify(peekText(value, "text")), ...calls.map((name) => `-> ${name}`)].join(" ");
     }
+    case "model.sample":
+      return `${status} ${JSON.stringify(peekText(value, "text"))}`;
     case "question.ask":
       return `${peekText(value, "decision")} by ${peekText(value, "by", "kind")} ${
         peekText(value, "by", "id")

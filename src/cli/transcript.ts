@@ -186,6 +186,7 @@ class Transcript implements TurnView {
       this.#running.set(id, { entry, label: peekText(args, "entry", "name") });
     }
     if (type === "question.ask") this.#running.set(id, { entry, label: "waiting for an answer" });
+    if (type === "model.sample") this.#running.set(id, { entry, label: "the model answers a server" });
     if (type === "timer.set") this.#running.set(id, { entry, label: "waiting to ask again" });
   }
 

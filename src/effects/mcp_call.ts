@@ -11,14 +11,13 @@ import type { McpClient } from "../mcp/client.ts";
 import { callFeature } from "../mcp/feature_call.ts";
 import { pagesOf, pauseOf } from "../mcp/call_pause.ts";
 import { readResult } from "../mcp/result.ts";
-import type { CallParts } from "../mcp/suspended_calls.ts";
+import { type CallParts, HeldCall } from "../mcp/suspended_calls.ts";
 import type { Clock } from "../seams.ts";
 import { errorEnvelope, type ToolBlobs } from "../tools/tool.ts";
 import { givenUp } from "./deadline.ts";
 import type { Adapter, Attempt, Routed } from "./adapter.ts";
 import {
   follow,
-  holdable,
   pausedBy,
   pausedByPages,
   resume,
@@ -104,7 +103,7 @@ function unavailable(why: string): Failure {
 async function callTool(client: McpClient, routed: Routed, options: McpCallOptions): Promise<Attempt> {
   const sending = await sentWith(routed, options);
   if ("attempt" in sending) return sending.attempt;
-  const held = holdable(client);
+  const held = new HeldCall<Attempt>();
   held.begin(
     routed.use.notifications.push,
     (parts) => perform(client, { ...routed, ...sending, parts }, options),

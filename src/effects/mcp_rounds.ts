@@ -6,9 +6,7 @@ import type { JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { RawPause } from "../mcp/call_pause.ts";
-import type { McpClient } from "../mcp/client.ts";
-import { readElicitation } from "../mcp/server_request.ts";
-import { HeldCall, type SuspendedCalls } from "../mcp/suspended_calls.ts";
+import type { HeldCall, SuspendedCalls } from "../mcp/suspended_calls.ts";
 import { errorEnvelope } from "../tools/tool.ts";
 import type { Attempt, Routed } from "./adapter.ts";
 
@@ -17,11 +15,6 @@ export interface RoundOptions {
   readonly suspended: SuspendedCalls<Attempt>;
   /** True for a text that holds a secret of the host, by its value. */
   readonly holdsSecret: (text: string) => boolean;
-}
-
-/** A call that its server may hold open. */
-export function holdable({ gate = "prompt" }: Pick<McpClient, "gate">): HeldCall<Attempt> {
-  return new HeldCall((key, params) => readElicitation(key, params, gate));
 }
 
 /** Follows a call to its end, or to where its server wants something first. */

@@ -105,13 +105,17 @@ function settleRequest(request: ServerRequest, redactor: Redactor): ServerReques
   if (request.kind === "refused") {
     return { ...request, why: cleanFailure(redactor, request.why) };
   }
-  const { findings, isWithheld } = redactor.json({ ...request, message: "" }, "durable");
+  const { message: words, ...rest } = { message: "", ...request };
+  const { findings, isWithheld } = redactor.json(rest, "durable");
   if (findings.length > 0 || isWithheld) {
     const why = "what the server asks for holds what looks like a secret, so nobody is shown it";
     return { kind: "refused", key: request.key, why: failure("mcp_input_refused", why) };
   }
-  const message = head(cleanText(redactor, request.message, "operator"), limits.formMessageCharactersMax);
-  return { ...request, message };
+  if (request.kind === "sampling") return request;
+  return {
+    ...request,
+    message: head(cleanText(redactor, words, "operator"), limits.formMessageCharactersMax),
+  };
 }
 
 /**

@@ -125,16 +125,20 @@ export async function declareServer(loaded: LoadedServer, options: DeclareOption
   };
 }
 
-/** What the server may ask of us: what policy says of `mcp.elicit:<server>` and `mcp.roots:<server>`, if anything. */
+/** What the server may ask of us: what its manifest wants, as far as policy lets it. */
 function asksOf(
   { server, manifest }: LoadedServer,
   { policy: { capabilities = {} }, workspace }: Pick<DeclareOptions, "policy" | "workspace">,
 ): Pick<McpDeclaration, "asks"> {
   const ruleFor = (wanted: string) => capabilities[matchCapability(Object.keys(capabilities), wanted) ?? ""];
   const elicitation = ruleFor(`mcp.elicit:${server}`);
+  const sampling = ruleFor(`mcp.sample:${server}`) ?? "prompt";
   const mayKnow = manifest.roots === true && ruleFor(`mcp.roots:${server}`) !== "deny";
   const asks = {
     ...(elicitation === undefined ? {} : { elicitation }),
+    ...(manifest.sampling === undefined || sampling === "deny"
+      ? {}
+      : { sampling: { ...manifest.sampling, gate: sampling } }),
     ...(mayKnow ? { roots: rootOf(workspace) } : {}),
   };
   return Object.keys(asks).length === 0 ? {} : { asks };
@@ -202,8 +206,13 @@ async function previewOf(manifest: McpManifest, digest: Seams["digest"]): Promis
   ]);
 }
 
-function toldText({ roots }: McpManifest): string {
-  return roots === true ? "the path of the workspace" : "";
+function toldText({ roots, sampling }: McpManifest): string {
+  return [
+    ...(roots === true ? ["the path of the workspace"] : []),
+    ...(sampling === undefined
+      ? []
+      : [`what the agent's model answers it, ${sampling.max_requests} times a call`]),
+  ].join("; ");
 }
 
 /** An option by its name; a value, which may be a secret, by its length and the beginning of its hash. */

@@ -6,6 +6,7 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
 import type { Conversations } from "../effects/conversation.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
+import { createModelSample } from "../effects/model_sample.ts";
 import { holdsKnownSecret, mayBeSecret } from "../effects/clean.ts";
 import { createMcpCall } from "../effects/mcp_call.ts";
 import { createMcpConnection, type ToolReview } from "../effects/mcp_connection.ts";
@@ -96,6 +97,15 @@ export function createHostPerformers(
     "mcp.call": afterHome(places, conversations, call),
     "tool.call": afterHome(places, conversations, call),
     "tool.verify": createToolVerify(),
+    "model.sample": createModelSample({
+      agentOf: async (root) => {
+        const place = await places.open(root);
+        return "code" in place ? undefined : place.agent;
+      },
+      providerOf: (name, root, model) => places.providerOf(name, root, model),
+      redactor,
+      seams,
+    }),
     "model.generate": createModelGenerate({
       providerOf: (name, root, model) => places.providerOf(name, root, model),
       transcript: (root, intent) => conversations.transcript(root, intent),

@@ -21,7 +21,7 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
           onProgress: (message) => request.onProgress(withoutSecrets(message, secrets)),
           onStray: (result) => request.onStray?.(clean(result)),
           ...(request.onAsk === undefined ? {} : {
-            onAsk: (ask) => request.onAsk?.({ ...ask, params: clean(ask.params) }) ?? declined,
+            onAsk: (ask) => request.onAsk?.({ ...ask, read: (key) => clean(ask.read(key)) }) ?? declined,
           }),
         }),
         secrets,
@@ -47,7 +47,7 @@ function cleanResult(result: McpCallResult, secrets: readonly string[]): McpCall
     : { ...result, failure: cleanFailure(result.failure, secrets) };
 }
 
-const declined = Promise.resolve({ action: "decline" });
+const declined = Promise.resolve({ action: "decline" as const });
 
 /** What a server wants back goes back as it came, whatever is in it; nobody is shown it. */
 function withState(clean: unknown, raw: unknown): unknown {

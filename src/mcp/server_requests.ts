@@ -1,25 +1,32 @@
 /** What a server of an older revision asks of us: only what was offered to it is answered, and little at once. */
+import type { RequestAnswer, ServerRequest } from "../../schemas/call_pause.ts";
 import type { McpAsks } from "../../schemas/manifest.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { type Client, type ClientCapabilities, ErrorCode, McpError } from "./sdk_v1.ts";
-import { elicitMethod } from "./server_request.ts";
+import { readSampling, sampleMethod } from "./sample_request.ts";
+import { elicitMethod, readElicitation } from "./server_request.ts";
 
-/** A request for a person, made while a call of ours is open. */
+/** A request for a person or a model, made while a call of ours is open. */
 export interface ServerAsk {
-  readonly params: unknown;
+  /** What is asked, under a name that its answer will have. */
+  readonly read: (key: string) => ServerRequest;
   /** Aborts when the server does not wait for an answer any more, or the call is over. */
   readonly signal: AbortSignal;
 }
 
-/** Answers a request; resolves with the result that the server is told. */
-export type AnswerAsk = (ask: ServerAsk) => Promise<JsonObject>;
+/** What a server is told. */
+export type AskAnswer = Omit<RequestAnswer, "key">;
+
+/** Answers a request. */
+export type AnswerAsk = (ask: ServerAsk) => Promise<AskAnswer>;
 
 /** What of the protocol's requests a server is offered. */
-export function offeredTo({ elicitation = "prompt", roots }: McpAsks = {}): ClientCapabilities {
+export function offeredTo({ elicitation = "prompt", roots, sampling }: McpAsks = {}): ClientCapabilities {
   return {
     ...(elicitation === "deny" ? {} : { elicitation: { form: { applyDefaults: true }, url: {} } }),
     ...(roots === undefined ? {} : { roots: {} }),
+    ...(sampling === undefined ? {} : { sampling: {} }),
   };
 }
 
@@ -93,11 +100,27 @@ export class ServerRequests {
     { method, params }: { readonly method: string; readonly params?: unknown },
     { signal }: Extra,
   ): Promise<JsonObject> {
-    const { elicitation = "prompt", roots } = this.#asks;
+    const { roots } = this.#asks;
     if (method === "roots/list" && roots !== undefined) return { roots: [{ ...roots }] };
-    if (method !== elicitMethod || elicitation === "deny") {
-      throw new McpError(ErrorCode.MethodNotFound, "Method not found");
+    const read = this.#readerOf(method, params);
+    if (read === undefined) throw new McpError(ErrorCode.MethodNotFound, "Method not found");
+    const answered = await this.#pass({ read, signal });
+    return method === sampleMethod ? sampleResult(answered) : elicitResult(answered);
+  }
+
+  /** How a request is read; undefined if it was not offered. */
+  #readerOf(method: string, params: unknown): ServerAsk["read"] | undefined {
+    const { elicitation = "prompt", sampling } = this.#asks;
+    if (method === elicitMethod && elicitation !== "deny") {
+      return (key) => readElicitation(key, params, elicitation);
     }
+    if (method === sampleMethod && sampling !== undefined) {
+      return (key) => readSampling(key, params, sampling);
+    }
+    return undefined;
+  }
+
+  async #pass({ read, signal }: ServerAsk): Promise<AskAnswer> {
     const asking = this.#calls.at(-1);
     if (asking?.answer === undefined || this.#open >= limits.mcpRequestsAtOnceMax) {
       return { action: "decline" };
@@ -105,10 +128,23 @@ export class ServerRequests {
     const { answer, over } = asking;
     this.#open += 1;
     try {
-      const ask = { params, signal: AbortSignal.any([signal, over.signal]) };
+      const ask = { read, signal: AbortSignal.any([signal, over.signal]) };
       return await asking.during(() => answer(ask));
     } finally {
       this.#open -= 1;
     }
   }
+}
+
+function elicitResult({ action, content }: AskAnswer): JsonObject {
+  return { action, ...(content === undefined ? {} : { content }) };
+}
+
+/** The code by which the protocol says that a person let no model answer. */
+const rejectedCode = -1;
+
+function sampleResult({ sample }: AskAnswer): JsonObject {
+  if (sample === undefined) throw new McpError(rejectedCode, "User rejected sampling request");
+  const { text, model, stopReason } = sample;
+  return { role: "assistant", content: { type: "text", text }, model, stopReason };
 }

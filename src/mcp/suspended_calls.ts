@@ -1,10 +1,9 @@
 /** Calls that their servers hold open while a person is asked: in memory only, so that a restart loses them. */
 import type { RequestAnswer, ServerRequest } from "../../schemas/call_pause.ts";
 import { type IntentId, intentKey, type RootAddress } from "../../schemas/ids.ts";
-import type { JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { givenUp } from "../effects/deadline.ts";
-import type { AnswerAsk, ServerAsk } from "./server_requests.ts";
+import type { AnswerAsk, AskAnswer, ServerAsk } from "./server_requests.ts";
 
 /** States that servers want back and that hold a secret of the host: the oldest are forgotten. */
 const statesMax = 256;
@@ -26,14 +25,13 @@ export type Turn<T> = { readonly end: T } | { readonly requests: readonly Server
 
 interface OpenAsk {
   readonly ask: ServerAsk;
-  readonly settle: (result: JsonObject) => void;
+  readonly settle: (answer: AskAnswer) => void;
 }
 
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 /** One call over its rounds: the work goes on between them, and waits while its server's requests are open. */
 export class HeldCall<T> {
-  readonly #read: (key: string, params: unknown) => ServerRequest;
   readonly #abort = new AbortController();
   /** Requests that nobody was told of yet, and those that wait for an answer. */
   readonly #untold = new Map<string, OpenAsk>();
@@ -44,11 +42,6 @@ export class HeldCall<T> {
   #push: Listener["push"] = () => {};
   #asked = 0;
   #standing: RequestAnswer["action"] | undefined;
-
-  /** `read` makes of a server's request what a person can be asked. */
-  constructor(read: (key: string, params: unknown) => ServerRequest) {
-    this.#read = read;
-  }
 
   /** Starts the work of the call, which may say something at once. */
   begin(push: Listener["push"], work: (parts: CallParts) => Promise<T>): void {
@@ -82,8 +75,8 @@ export class HeldCall<T> {
 
   /** Gives the server its answers. */
   answer(answers: readonly RequestAnswer[]): void {
-    for (const { key, action, content } of answers) {
-      this.#told.get(key)?.settle({ action, ...(content === undefined ? {} : { content }) });
+    for (const { key, ...answer } of answers) {
+      this.#told.get(key)?.settle(answer);
       this.#told.delete(key);
     }
   }
@@ -103,11 +96,11 @@ export class HeldCall<T> {
     return this.#gone.promise;
   }
 
-  #take(ask: ServerAsk): Promise<JsonObject> {
+  #take(ask: ServerAsk): Promise<AskAnswer> {
     if (this.#standing !== undefined) return Promise.resolve({ action: this.#standing });
     if (ask.signal.aborted) return Promise.resolve({ action: "cancel" });
     const key = `ask-${++this.#asked}`;
-    const answer = new Promise<JsonObject>((settle) => this.#untold.set(key, { ask, settle }));
+    const answer = new Promise<AskAnswer>((settle) => this.#untold.set(key, { ask, settle }));
     ask.signal.addEventListener("abort", () => this.#forget(key), { once: true });
     this.#tell();
     return answer;
@@ -128,7 +121,7 @@ export class HeldCall<T> {
     return first.map(([key, open]) => {
       this.#untold.delete(key);
       this.#told.set(key, open);
-      return this.#read(key, open.ask.params);
+      return open.ask.read(key);
     });
   }
 

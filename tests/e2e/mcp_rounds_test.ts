@@ -250,6 +250,74 @@ Deno.test("server is told where its agent works if its manifest says so, and no 
   });
 });
 
+const sampleAsk: AskedOf = {
+  method: "sampling/createMessage",
+  params: {
+    messages: [
+      { role: "user", content: { type: "text", text: "one" } },
+      // A script's answers are counted by what the model said before: this is its third.
+      { role: "assistant", content: { type: "text", text: "two" } },
+      { role: "assistant", content: [{ type: "text", text: "three" }] },
+      { role: "user", content: { type: "text", text: "Sum it up\u202e" } },
+    ],
+    systemPrompt: "Be brief",
+    includeContext: "allServers",
+    maxTokens: 1_000,
+  },
+};
+const summed = { text: "In short.", expect: "Sum it up" };
+
+Deno.test("server has the agent's model answer it if its manifest says so, a person lets it, and as often as it may (CM-34)", async () => {
+  await onMcpStage(async (stage) => {
+    await writeAsking(stage, {
+      asks: [[sampleAsk], [sampleAsk], [{
+        ...sampleAsk,
+        params: { messages: [{ role: "user", content: { type: "image" } }] },
+      }]],
+      manifest: { sampling: { max_requests: 1, max_tokens: 50 } },
+      expect: "as often as its manifest allows",
+      more: [summed],
+    });
+    const owner = await startWaiting(stage, ...firstTurn);
+    const shown = await stage.output("questions");
+    assert.match(shown, /A server wants the agent's model to answer it/);
+    assert.match(shown, /texts {6}system: Be brief\\nuser: one\\n/);
+    await stage.output("answer", String((await openQuestion(stage))["id"]), "allow");
+    const ended = await owner.ended;
+    assert.match(ended.out, /turn 1 completed/, `${ended.out}\n${ended.err}`);
+    const [first, second, third] = await answersTo(stage) as Line[];
+    const content = { type: "text", text: "In short." };
+    assert.deepEqual(first, {
+      role: "assistant",
+      content,
+      model: "scripted/script.yaml",
+      stopReason: "endTurn",
+    });
+    assert.deepEqual([second?.["code"], third?.["code"]], [-1, -1]);
+    const [sampled] = bodiesOf(await entriesOf(stage, "last"), "intent", "model.sample");
+    const args = sampled?.["args"] as Line;
+    assert.equal(args["maxOutputTokens"], 50);
+    assert.deepEqual((args["messages"] as Line[]).map(({ text }) => text), [
+      "one",
+      "two",
+      "three",
+      "Sum it up",
+    ]);
+    await assertReplays(stage);
+  });
+  await onMcpStage(async (stage) => {
+    await writeAsking(stage, {
+      asks: [[sampleAsk]],
+      manifest: { sampling: { max_requests: 1, max_tokens: 50 } },
+      more: [summed],
+    });
+    const ended = await stage.run(...firstTurn, "--answer", "deny");
+    assert.match(ended.out, /turn 1 completed/, `${ended.out}\n${ended.err}`);
+    assert.deepEqual((await answersTo(stage) as Line[]).map(({ code }) => code), [-1]);
+    assert.equal(bodiesOf(await entriesOf(stage, "last"), "intent", "model.sample").length, 0);
+  });
+});
+
 const state = `{"v":1,"zebra":"\\u00e9 + / = \t\u{1f511}"}`;
 const page = {
   mode: "url",

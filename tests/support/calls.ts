@@ -66,6 +66,17 @@ export const nameForm: ServerRequest = {
   fields: [nameField],
 };
 
+/** A request that the model answers, if a person lets it. */
+export const sampling: ServerRequest = {
+  kind: "sampling",
+  key: "model",
+  gate: "prompt",
+  system: "Be brief",
+  messages: [{ role: "user", text: "Sum it up" }],
+  maxOutputTokens: 100,
+  timesMax: 2,
+};
+
 /** What makes one call what it is; the rest is harmless and allowed. */
 export interface CallSketch {
   readonly tool?: Partial<ToolDefinition>;

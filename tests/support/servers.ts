@@ -13,11 +13,12 @@ function refuse(): Promise<PerformerResult> {
 /** Refuses everything that a connection may ask for. */
 export const noServers: Pick<
   HostPerformers,
-  "mcp.connect" | "mcp.list" | "mcp.watch" | "mcp.close" | "mcp.call"
+  "mcp.connect" | "mcp.list" | "mcp.watch" | "mcp.close" | "mcp.call" | "model.sample"
 > = {
   "mcp.connect": refuse,
   "mcp.list": refuse,
   "mcp.watch": refuse,
   "mcp.close": refuse,
   "mcp.call": refuse,
+  "model.sample": refuse,
 };

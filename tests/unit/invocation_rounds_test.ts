@@ -9,6 +9,7 @@ import {
   nameField,
   nameForm as form,
   remote,
+  sampling,
   startCall,
   toolReturn,
   wanted,
@@ -192,4 +193,67 @@ Deno.test("invocation sends the answers once more if their round did not get thr
   call.settle("timer.set", { firedAtMs: 9_000 });
   assert.deepEqual([call.state(), roundOf(call), call.argsOf("mcp.call").attempt], ["running", first, 2]);
   assert.equal(call.reports().length, 1);
+});
+
+const sample = { text: "In short.", model: "scripted/test", stopReason: "endTurn" };
+
+Deno.test("invocation lets the model answer a server only after a person allowed it, with the server's texts alone (CM-34)", () => {
+  const call = held("non_idempotent", [sampling, form]);
+  const [opened] = call.reports();
+  assert.ok(opened?.type === "question.open");
+  const { kind, preview, reason } = opened.subject;
+  assert.deepEqual([kind, preview], ["sampling", "system: Be brief\nuser: Sum it up"]);
+  assert.match(reason, /the server "docs" asks .* the agent's model answers/);
+  call.decide("allow");
+  assert.deepEqual([call.state(), call.pending()], ["sampling", ["model.sample"]]);
+  assert.deepEqual(call.argsOf("model.sample"), {
+    server: "docs",
+    invocation: "call/0.0",
+    system: "Be brief",
+    messages: [{ role: "user", text: "Sum it up" }],
+    maxOutputTokens: 100,
+  });
+  call.settle("model.sample", sample);
+  assert.equal(call.state(), "asking");
+  call.decide("decline");
+  const answers = [{ key: "model", action: "accept", sample }, { key: "who", action: "decline" }];
+  assert.deepEqual(roundOf(call), { round: 1, how: "held", answers });
+  assert.deepEqual(notesOf(call), ["accept model", "decline answered"]);
+});
+
+Deno.test("invocation tells a server no if a person or the model refuses, or it had its share, and asks nobody where policy lets it (CM-34)", () => {
+  const denied = held("non_idempotent", [sampling]);
+  denied.decide("deny");
+  assert.deepEqual(denied.kinds(), ["mcp.call", "mcp.call"]);
+  assert.deepEqual(roundOf(denied)?.answers, [{ key: "model", action: "cancel" }]);
+  const broken = held("non_idempotent", [sampling]);
+  broken.decide("allow");
+  broken.fail("model.sample", { code: "model_refused", retryable: false });
+  assert.deepEqual(roundOf(broken)?.answers, [{ key: "model", action: "decline" }]);
+  assert.match(roundOf(broken)?.told?.[0] ?? "", /model_refused/);
+  const free: ServerRequest = { ...sampling, gate: "auto" } as ServerRequest;
+  const share = held("non_idempotent", [free, free, free]);
+  share.settle("model.sample", sample);
+  share.settle("model.sample", sample);
+  assert.deepEqual([share.state(), share.reports()], ["running", []]);
+  assert.deepEqual(roundOf(share)?.answers.map(({ action }) => action), ["accept", "accept", "decline"]);
+  assert.match(roundOf(share)?.told?.[0] ?? "", /as often as its manifest allows/);
+});
+
+Deno.test("invocation that is canceled while the model answers its server drops that, and tells the server (CM-34)", () => {
+  const call = held("non_idempotent", [sampling]);
+  call.decide("allow");
+  call.cancel();
+  assert.deepEqual([call.state(), call.pending()], ["running", ["mcp.call"]]);
+  assert.deepEqual(roundOf(call)?.answers, [{ key: "model", action: "cancel" }]);
+  assert.equal(roundOf(call)?.isLast, true);
+});
+
+Deno.test("question about texts for the model shows a part of long ones, and is answered by who read them all (CM-34)", () => {
+  const messages = [{ role: "user" as const, text: `${"x".repeat(5_000)} the end` }];
+  const call = held("non_idempotent", [{ ...sampling, messages } as ServerRequest]);
+  const [opened] = call.reports();
+  assert.ok(opened?.type === "question.open");
+  assert.ok(opened.subject.preview.length < 2_100 && opened.whole?.endsWith("the end"));
+  assert.equal(opened.subject.characters, opened.whole?.length);
 });

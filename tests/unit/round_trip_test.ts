@@ -22,6 +22,7 @@ import {
   modelAnswer,
   nameForm,
   remote,
+  sampling,
   sealCatalog,
   startCall,
   toolReturn,
@@ -215,6 +216,13 @@ const callScripts: { readonly [state: string]: () => Call } = {
     const call = startCall(remote());
     call.settle("mcp.call", wanted({ how: "held", requests: [nameForm, { ...nameForm, key: "more" }] }));
     call.decide("accept", "answered", { name: "Ada" });
+    return call;
+  },
+  sampling: () => {
+    const call = startCall(remote());
+    call.settle("mcp.call", wanted({ how: "held", requests: [nameForm, sampling] }));
+    call.decide("decline");
+    call.decide("allow");
     return call;
   },
   backingOff: () => failedCall({}, {}),

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { AskingPlan } from "../support/asking_server.ts";
 import { type McpClient, openMcpClient } from "../../src/mcp/client.ts";
-import type { AnswerAsk } from "../../src/mcp/server_requests.ts";
+import type { AnswerAsk, AskAnswer } from "../../src/mcp/server_requests.ts";
 import { startChild } from "../../src/processes/child.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -56,7 +56,7 @@ function call(client: McpClient, onAsk: AnswerAsk | undefined, signal = never) {
 Deno.test("silence of a server counts nothing while a person is asked, and from the answer on anew (CM-34)", async () => {
   await withAsking({ asks: [[ask]] }, async (client, world) => {
     const asked = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<{ action: string }>();
+    const answer = Promise.withResolvers<AskAnswer>();
     const result = call(client, () => {
       asked.resolve();
       return answer.promise;
