@@ -77,10 +77,8 @@ export function paused(context: InvocationContext, done: PortDone): RoundStep {
 
 /** A person answered, or nobody did; requests that need no person follow at once. */
 export function answered(context: InvocationContext, event: InvocationEvent): RoundStep {
-  const request = openRequestOf(context.pause);
-  if (request === undefined || event.type !== "question.decided") {
-    throw new Error("Cannot answer a request of a server: none is open");
-  }
+  const request = requestIn(context);
+  if (event.type !== "question.decided") throw new Error(`Cannot take "${event.type}" for an answer`);
   const moment = momentOf(event);
   if (request.kind === "sampling" && event.decision === "allow") {
     return { changes: { ...moment, pause: { ...pauseOf(context), mayUseModel: true } }, notes: [] };
@@ -91,19 +89,32 @@ export function answered(context: InvocationContext, event: InvocationEvent): Ro
 
 /** The model answered a server. */
 export function sampled(context: InvocationContext, done: PortDone): RoundStep {
-  const request = openRequestOf(context.pause);
-  if (request === undefined) throw new Error("Cannot answer a server by the model: no request is open");
+  const request = requestIn(context);
   const sample = done.value as Sample;
-  const counted = { ...context, samples: (context.samples ?? 0) + 1 };
-  const step = withMore(counted, { request, action: "accept", via: "model", sample }, momentOf(done));
-  return { ...step, changes: { samples: counted.samples, ...step.changes } };
+  return counted(context, { request, action: "accept", via: "model", sample }, momentOf(done));
 }
 
 /** The model did not answer: the server is told no, and the model that called it is told why. */
 export function unsampled(context: InvocationContext, failed: PortFailed): RoundStep {
-  const request = openRequestOf(context.pause);
-  if (request === undefined) throw new Error("Cannot refuse a server its answer: no request is open");
-  return withMore(context, { request, action: "decline", via: failed.failure.code }, momentOf(failed));
+  const request = requestIn(context);
+  return counted(context, { request, action: "decline", via: failed.failure.code }, momentOf(failed));
+}
+
+/** The model was asked once more, whatever it said. */
+function counted(
+  context: InvocationContext,
+  settled: Settled,
+  moment: Partial<InvocationContext>,
+): RoundStep {
+  const samples = (context.samples ?? 0) + 1;
+  const step = withMore({ ...context, samples }, settled, moment);
+  return { ...step, changes: { samples, ...step.changes } };
+}
+
+function requestIn({ pause }: InvocationContext): ServerRequest {
+  const request = openRequestOf(pause);
+  if (request === undefined) throw new Error("Cannot answer a request of a server: none is open");
+  return request;
 }
 
 /** What the model is asked in the name of a server: its texts alone. */

@@ -265,16 +265,21 @@ const sampleAsk: AskedOf = {
     maxTokens: 1_000,
   },
 };
+/** A script answers this one with its first answer, which calls a tool. */
+const callAsk: AskedOf = {
+  method: "sampling/createMessage",
+  params: { messages: [{ role: "user", content: { type: "text", text: "Sum it up" } }], maxTokens: 10 },
+};
 const summed = { text: "In short.", expect: "Sum it up" };
 
 Deno.test("server has the agent's model answer it if its manifest says so, a person lets it, and as often as it may (CM-34)", async () => {
   await onMcpStage(async (stage) => {
     await writeAsking(stage, {
-      asks: [[sampleAsk], [sampleAsk], [{
+      asks: [[sampleAsk], [callAsk], [sampleAsk], [{
         ...sampleAsk,
         params: { messages: [{ role: "user", content: { type: "image" } }] },
       }]],
-      manifest: { sampling: { max_requests: 1, max_tokens: 50 } },
+      manifest: { sampling: { max_requests: 2, max_tokens: 50 } },
       expect: "as often as its manifest allows",
       more: [summed],
     });
@@ -282,10 +287,18 @@ Deno.test("server has the agent's model answer it if its manifest says so, a per
     const shown = await stage.output("questions");
     assert.match(shown, /A server wants the agent's model to answer it/);
     assert.match(shown, /texts {6}system: Be brief\\nuser: one\\n/);
-    await stage.output("answer", String((await openQuestion(stage))["id"]), "allow");
+    const { id } = await openQuestion(stage);
+    await stage.output("answer", String(id), "allow");
+    let next: Line | undefined;
+    await until("the second question", async () => {
+      const open = linesOf(await stage.output("questions", "--json"));
+      next = open.find((one) => one["id"] !== id);
+      return next !== undefined;
+    });
+    await stage.output("answer", String(next?.["id"]), "allow");
     const ended = await owner.ended;
     assert.match(ended.out, /turn 1 completed/, `${ended.out}\n${ended.err}`);
-    const [first, second, third] = await answersTo(stage) as Line[];
+    const [first, second, third, fourth] = await answersTo(stage) as Line[];
     const content = { type: "text", text: "In short." };
     assert.deepEqual(first, {
       role: "assistant",
@@ -293,7 +306,9 @@ Deno.test("server has the agent's model answer it if its manifest says so, a per
       model: "scripted/script.yaml",
       stopReason: "endTurn",
     });
-    assert.deepEqual([second?.["code"], third?.["code"]], [-1, -1]);
+    assert.deepEqual([second, third, fourth].map((one) => one?.["code"]), [-1, -1, -1]);
+    assert.match(ended.err, /docs round 2: decline \(model_answer_invalid\)/);
+    assert.match(ended.err, /docs round 3: decline \(exhausted\)/);
     const [sampled] = bodiesOf(await entriesOf(stage, "last"), "intent", "model.sample");
     const args = sampled?.["args"] as Line;
     assert.equal(args["maxOutputTokens"], 50);
