@@ -281,7 +281,7 @@ function settle(context: InvocationContext, pause: Pause, settled: Settled): Rou
     },
     notes: [{
       kind: "note",
-      type: "elicitation.answered",
+      type: "server.answered",
       body: {
         ordinal: context.request.ordinal,
         server,

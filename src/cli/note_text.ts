@@ -37,7 +37,7 @@ export function noteText(type: string, body: unknown): string | undefined {
     case "approval.decided":
     case "approval.denied":
       return decidedText(body);
-    case "elicitation.answered":
+    case "server.answered":
       return elicitationText(body);
     case "turn.stuck":
       return `turn ${peekText(body, "turn")} seems stuck: ${peekText(body, "refusals")} calls were refused`;

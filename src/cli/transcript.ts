@@ -116,7 +116,7 @@ class Transcript implements TurnView {
     }
     if (kind === "note" && type === "turn.planned") this.#noteStages(entry);
     if (kind === "note" && type === "turn.stuck") this.note(entryText(entry));
-    if (kind === "note" && type === "elicitation.answered") this.#noteUnheard(entry);
+    if (kind === "note" && type === "server.answered") this.#noteUnheard(entry);
     if (kind === "message" && type === "catalog.renew") this.#connect(entry);
     if (kind === "input" && renewalAnswers.has(type)) this.#connected(entry);
     if (kind === "intent") this.#ask(entry);

@@ -145,7 +145,7 @@ Deno.test("form of a server is shown with who asks, filled in by field elsewhere
     assert.deepEqual(await answersTo(stage), [{ action: "accept", content }]);
     assert.equal((await callsOf(stage)).length, 1);
     const log = await stage.output("log", "last");
-    assert.match(log, /elicitation\.answered .*docs round 1: accept/);
+    assert.match(log, /server\.answered .*docs round 1: accept/);
     assert.match(await stage.output("invocations", "last"), /mcp\.docs\.ask/);
     await assertReplays(stage);
   });

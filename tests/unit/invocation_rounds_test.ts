@@ -44,7 +44,7 @@ function held(effect: EffectClass = "non_idempotent", requests: readonly ServerR
 
 function notesOf(call: Call) {
   return call.desk.posts.flatMap((post) =>
-    post.kind === "note" && post.type === "elicitation.answered"
+    post.kind === "note" && post.type === "server.answered"
       ? [post.body as { readonly action: string; readonly via: string }]
       : []
   ).map(({ action, via }) => `${action} ${via}`);
