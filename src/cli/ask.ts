@@ -1,7 +1,7 @@
 /** Asks a person at the terminal, or answers as the command line ordered. */
 import { type Decision, offeredBy, type QuestionKind } from "../../schemas/question.ts";
 import { localOperator } from "../../schemas/principal.ts";
-import type { OpenQuestion } from "../effects/question_ask.ts";
+import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
 import type { ActingHost } from "../host/host.ts";
 import { visible } from "../tools/visible.ts";
 import { formRows, hasDefaults, type Typed, typeForm } from "./ask_form.ts";
@@ -73,7 +73,7 @@ export function createAsker(options: AskerOptions): Asker {
       }
       if (question.subject.kind === "elicitation") return void answerServer(options, question, standing);
       if (question.subject.kind === "uncertain") return options.onUnanswerable(question);
-      give(options, question, standing, `--answer ${standing}`);
+      give(options, question, { decision: standing, note: `--answer ${standing}` });
     },
     closed: () => {},
     stop: () => {},
@@ -88,24 +88,15 @@ function answerServer(
 ): Promise<boolean> {
   const fields = question.subject.elicitation?.fields;
   const accepts = standing === "allow" && fields !== undefined && hasDefaults(fields);
-  return give(options, question, accepts ? "accept" : "decline", `--answer ${standing}`);
+  return give(options, question, { decision: accepts ? "accept" : "decline", note: `--answer ${standing}` });
 }
 
+/** What is answered, besides by whom and to what. */
+type Said = Pick<GivenAnswer, "decision" | "note" | "content">;
+
 /** Gives an answer. False if what was filled in cannot be sent: then the question is still open. */
-async function give(
-  options: AskerOptions,
-  question: OpenQuestion,
-  decision: Decision,
-  note?: string,
-  content?: Typed,
-): Promise<boolean> {
-  const answer = {
-    decision,
-    by: localOperator,
-    shown: question.shown,
-    ...(note === undefined ? {} : { note }),
-    ...(content === undefined ? {} : { content }),
-  };
+async function give(options: AskerOptions, question: OpenQuestion, said: Said): Promise<boolean> {
+  const answer = { ...said, by: localOperator, shown: question.shown };
   try {
     await options.host.answer(question.id, answer);
   } catch (error) {
@@ -153,7 +144,7 @@ class TerminalAsker implements Asker {
     for (let isGiven = false; !isGiven;) {
       const answer = await this.#ask(question, abort.signal);
       if (answer !== undefined) {
-        isGiven = await give(this.#options, question, answer.decision, undefined, answer.content);
+        isGiven = await give(this.#options, question, answer);
         continue;
       }
       if (!abort.signal.aborted) this.#options.onUnanswerable(question);
