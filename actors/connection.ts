@@ -19,6 +19,7 @@ export type { ConnectionContext, ConnectionEvent, ConnectionInput } from "./conn
 /** However the ending came out. */
 const afterClosing = [
   { guard: "isWornOutFailing", target: "quarantined", actions: ["noteSettled", "noteQuarantine"] },
+  { guard: "isDrifted", target: "quarantined", actions: ["noteSettled", "noteHeld"] },
   { guard: "isMisdeclared", target: "failed", actions: "noteSettled" },
   { guard: "isFailing", target: "backoff", actions: "noteSettled" },
   { guard: "isReopening", target: "gating", actions: ["noteSettled", "farewell"] },
@@ -78,6 +79,8 @@ export const connectionMachine = connectionSetup.createMachine({
       { actions: "acknowledge" },
     ],
     "connection.refresh": { actions: "answerNotOpen" },
+    "connection.subscribe": { actions: ["noteSubscription", "acknowledge"] },
+    "connection.unsubscribe": { actions: ["noteSubscription", "acknowledge"] },
   },
   states: {
     idle: {
@@ -175,13 +178,14 @@ export const connectionMachine = connectionSetup.createMachine({
             reenter: true,
             actions: ["noteSettled", "noteListChanged"],
           },
+          { guard: "isUpdated", target: "ready", reenter: true, actions: ["noteSettled", "tellUpdated"] },
           { guard: "isIdle", target: "draining", actions: ["noteSettled", "noteParking"] },
           {
             guard: "isLastCrash",
             target: "quarantined",
             actions: ["noteCrash", "noteQuarantine", "clearSession", "tellLost"],
           },
-          { target: "recovering", actions: ["noteCrash", "clearSession", "tellLost"] },
+          { target: "recovering", actions: ["noteCrash", "clearSession", "tellFailed", "tellLost"] },
         ],
         onError: { target: "recovering", actions: ["noteFailure", "clearSession", "tellLost"] },
       },
@@ -257,10 +261,16 @@ export const connectionMachine = connectionSetup.createMachine({
       },
       on: heldBack,
     },
-    quarantined: { // Ended by itself too often: only a person or another declaration has it started again.
+    quarantined: { // Ended by itself too often, or is another one: a person or another declaration has it started again.
       tags: "rest",
-      entry: ["answerFailed", "farewell"],
-      on: heldBack,
+      entry: ["tellFailed", "answerFailed", "farewell"],
+      on: {
+        ...heldBack,
+        "connection.open": [
+          { guard: "isApprovable", target: "gating", actions: ["noteTime", "noteWaiter"] },
+          heldBack["connection.open"],
+        ],
+      },
     },
   },
 });

@@ -1,5 +1,5 @@
 /** Whom a connection answers, and what: commands that wait for it, and its catalog. */
-import { type Failure, retryableFailure } from "../schemas/failure.ts";
+import { type Failure, type FailureCode, retryableFailure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
 import type { CommandRef, Outgoing, ServerReport } from "../schemas/message.ts";
 import type { ConnectionContext, ConnectionEvent } from "./connection_context.ts";
@@ -71,6 +71,18 @@ export function answer(context: ConnectionContext, why: Failure | null): readonl
     ...waiters.map((command) => reply(command, why)),
     { kind: "message", to: catalog, message: message as never },
   ];
+}
+
+const denials: ReadonlySet<FailureCode> = new Set(["mcp_connect_denied", "capability_missing"]);
+
+/** The note that the server cannot be used: somebody or something forbids it, it is switched off, or it failed (DM-71). */
+export function failedNotes(
+  { declaration: { server }, failure: why }: ConnectionContext,
+): readonly Outgoing[] {
+  if (why === null) return [];
+  const { code, message, retryable } = why;
+  const what = code === "mcp_disabled" ? "disabled" : denials.has(code) ? "denied" : "failed";
+  return [{ kind: "note", type: `mcp.server_${what}`, body: { server, code, message, retryable } }];
 }
 
 /** What those are told who wanted the connection closed. */

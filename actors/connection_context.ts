@@ -51,4 +51,6 @@ export interface ConnectionContext extends ConnectionInput, ListState, Health {
   readonly interruptions: number;
   readonly waiters: readonly CommandRef[];
   readonly closers: readonly CommandRef[];
+  /** Resources that the session is subscribed to. Contexts of earlier releases have none. */
+  readonly subscriptions?: readonly string[];
 }

@@ -136,6 +136,19 @@ export function isLastCrash(context: ConnectionContext, event: unknown): boolean
   return isWornOut({ ...context, ...crashed(context, event) });
 }
 
+/** True if a server is held back since most of its tools are not what was approved. */
+export function isDrifted(why: Failure | null): boolean {
+  return why?.code === "mcp_tools_drifted";
+}
+
+/** True if its tools may have been approved meanwhile: that is looked at once in each runtime, and when a person asks. */
+export function isApprovable(
+  { failure: why, failedEpoch }: ConnectionContext,
+  event: ConnectionEvent,
+): boolean {
+  return isDrifted(why) && "epoch" in event && event.epoch !== failedEpoch;
+}
+
 /** Why a server is not started any more. */
 export function quarantine({ declaration, failure: why }: ConnectionContext): Failure {
   const minutes = limits.mcpCrashWindowMs / 60_000;

@@ -135,12 +135,15 @@ export function list({ declaration, launch, greeting, at }: ConnectionContext): 
 }
 
 /** The wait for what the server does by itself: pending as long as the connection lives. */
-export function watch({ launch, staleBy = null }: ConnectionContext): PortRequestOf<"mcp.watch"> {
+export function watch(
+  { launch, staleBy = null, subscriptions = [] }: ConnectionContext,
+): PortRequestOf<"mcp.watch"> {
   const stale = staleBy === null ? {} : { stale: true as const };
+  const subscribed = subscriptions.length === 0 ? {} : { subscriptions: [...subscriptions] };
   return {
     port: "mcp.watch",
     effect: "idempotent",
-    args: { launch, ...stale, idleMs: limits.mcpIdleParkMs },
+    args: { launch, ...stale, idleMs: limits.mcpIdleParkMs, ...subscribed },
   };
 }
 
@@ -221,5 +224,10 @@ export function declarationIn(event: ConnectionEvent): McpDeclaration {
 export function withNext({ declaration, next }: ConnectionContext): Partial<ConnectionContext> {
   if (next === null) return {};
   const isSame = isSameScope(connectScope(next), connectScope(declaration));
-  return { declaration: next, next: null, failure: null, ...(isSame ? {} : { isApproved: false }) };
+  return {
+    declaration: next,
+    next: null,
+    failure: null,
+    ...(isSame ? {} : { isApproved: false, subscriptions: [] }),
+  };
 }

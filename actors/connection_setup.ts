@@ -9,6 +9,7 @@ import { port } from "./port.ts";
 import { questionMachine } from "./question.ts";
 import * as refresh from "./refresh.ts";
 import * as sessions from "./server_session.ts";
+import * as subscriptions from "./subscriptions.ts";
 
 /** Guards and actions of connections. */
 export const connectionSetup = setup({
@@ -26,11 +27,14 @@ export const connectionSetup = setup({
     isOther: ({ context, event }) => rules.isOther(context, event),
     isHeld: ({ context, event }) => health.isHeld(context, event),
     isRetry: ({ event }) => health.isRetry(event),
+    isUpdated: ({ event }) => subscriptions.isUpdated(event),
     isIdle: ({ event }) => health.isIdle(event),
     isLastCrash: ({ context, event }) => health.isLastCrash(context, event),
     isCrash: ({ event }) => health.isCrash(event),
     isOfConfiguration: ({ context }) => health.isOfConfiguration(context.failure),
     isWornOutFailing: ({ context }) => rules.isFailing(context) && health.isWornOut(context),
+    isDrifted: ({ context }) => rules.isFailing(context) && health.isDrifted(context.failure),
+    isApprovable: ({ context, event }) => health.isApprovable(context, event),
     isMisdeclared: ({ context }) => rules.isFailing(context) && health.isOfConfiguration(context.failure),
     isParked: ({ context }) => context.isParking === true && !context.isAwaited && !context.isClosing,
     isReopening: ({ context }) => context.isAwaited && !context.isClosing,
@@ -52,6 +56,10 @@ export const connectionSetup = setup({
     ),
     noteAnswer: assign(({ event }) => ({ at: rules.answerIn(event).at })),
     noteSettled: assign(({ event }) => ({ at: rules.settledAt(event) })),
+    noteSubscription: assign(({ context, event }) => subscriptions.withSubscription(context, event)),
+    tellUpdated: enqueueActions(({ context, enqueue, event }) => {
+      for (const params of subscriptions.tellUpdated(context, event)) enqueue({ type: "post", params });
+    }),
     noteWaiter: assign(({ context, event }) => answers.withWaiter(context, event)),
     noteCloser: assign(({ context, event }) => answers.withCloser(context, event)),
     noteNext: assign(({ event }) => ({ next: rules.declarationIn(event) })),
@@ -79,7 +87,14 @@ export const connectionSetup = setup({
     }),
     noteCrash: assign(({ context, event }) => health.crashed(context, event)),
     noteListingCrash: assign(({ context, event }) => health.crashedListing(context, event)),
-    noteFailed: assign(({ context }) => health.failedOnce(context)),
+    noteFailed: enqueueActions(({ context, enqueue }) => {
+      enqueue.assign(health.failedOnce(context));
+      enqueue("tellFailed");
+    }),
+    noteHeld: assign(({ context: { epoch = 0 } }) => ({ failedEpoch: epoch })),
+    tellFailed: enqueueActions(({ context, enqueue }) => {
+      for (const params of answers.failedNotes(context)) enqueue({ type: "post", params });
+    }),
     noteRecovered: assign(health.recovered),
     noteQuarantine: assign(({ context }) => ({ failure: health.quarantine(context) })),
     noteParking: assign({ isParking: true }),

@@ -6,6 +6,7 @@
  *   running | backingOff -> needsOperator where an earlier attempt is in doubt
  *   running -> replying -> (asking | sampling -> replying ->) binding -> running: its server wants something first,
  *     of a person or of the model, which is a round of the same attempt
+ *   running -> awaitingTask, which ends as running does, where the server carries the call out as a task
  *
  * Keeps I5: `running` is reached only through `validating` and `authorizing`, and, where a person is asked, through
  * a granted `awaitingApproval`. Keeps K11: `running` is left only by the port's own outcome. Once an attempt may have
@@ -27,6 +28,7 @@ import * as rounds from "./invocation_rounds.ts";
 import { requestInquiry } from "./round_inquiry.ts";
 import { roundStates } from "./round_states.ts";
 import * as rules from "./invocation_rules.ts";
+import * as tasks from "./invocation_task.ts";
 
 /** The behaviour of one tool call. Stops at 1,000 microsteps (K8). */
 export const invocationMachine = setup({
@@ -48,6 +50,8 @@ export const invocationMachine = setup({
     isAsked: ({ event }) => rounds.isAsked(doneOf(event)),
     isRoundAnswered: ({ context }) => rounds.isAnswered(context),
     wantsModel: ({ context }) => rounds.wantsModel(context),
+    isTask: ({ event }) => tasks.taskIn(doneOf(event)) !== undefined,
+    isDoubtfulTask: ({ context }) => tasks.isDoubtfulTask(context),
     returnedError: ({ event }) => rules.isErrorReturn(doneOf(event)),
     wasCanceled: ({ context, event }) =>
       failedOf(event).status === "canceled" || rounds.hasLeft(context, failedOf(event)),
@@ -85,6 +89,7 @@ export const invocationMachine = setup({
     refuseByDecision: assign({ failure: ({ event }) => rules.refusalOf(event) }),
     noteCancel: assign(({ event }) => ({ cancelAsked: true, at: event.at })),
     cancelPort: sendTo("effect", { type: "port.cancel" }),
+    noteTask: assign(({ context, event }) => tasks.becameTask(context, doneOf(event))),
     noteReturn: assign(({ context, event }) => ({
       ...rules.momentOf(doneOf(event)),
       outcomeOf: doneOf(event).intent,
@@ -188,6 +193,7 @@ export const invocationMachine = setup({
         input: ({ context }) => rounds.roundCall(context),
         onDone: [
           { guard: "isAsked", target: "replying", actions: "notePause" },
+          { guard: "isTask", target: "awaitingTask", actions: "noteTask" },
           { guard: "returnedError", target: "completedWithError", actions: "noteReturn" },
           { target: "succeeded", actions: "noteReturn" },
         ],
@@ -203,6 +209,25 @@ export const invocationMachine = setup({
       on: { "invocation.cancel": { actions: ["noteCancel", "cancelPort"] } },
     },
     ...roundStates,
+    awaitingTask: {
+      invoke: {
+        id: "effect",
+        src: "port",
+        input: ({ context }) => tasks.followTask(context),
+        onDone: [
+          { guard: "returnedError", target: "completedWithError", actions: "noteReturn" },
+          { target: "succeeded", actions: "noteReturn" },
+        ],
+        onError: [
+          { guard: "isDoubtfulTask", target: "uncertain", actions: ["noteFailure", "noteDoubt"] },
+          { guard: "mayRetry", target: "backingOff", actions: "noteFailure" },
+          { guard: "wasCanceled", target: "canceled", actions: "noteFailure" },
+          { guard: "hasTimedOut", target: "timedOut", actions: "noteFailure" },
+          { target: "failed", actions: "noteFailure" },
+        ],
+      },
+      on: { "invocation.cancel": { actions: ["noteCancel", "cancelPort"] } },
+    },
     backingOff: {
       invoke: {
         id: "timer",

@@ -1,4 +1,5 @@
 /** What an invocation is created with, told, remembers, and tells. */
+import type { CallTask } from "../schemas/call_pause.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { FormContent } from "../schemas/form.ts";
 import type { KeptGrant } from "../schemas/grant.ts";
@@ -51,6 +52,8 @@ export interface InvocationContext extends InvocationInput {
   readonly isError: boolean;
   readonly changesState?: boolean;
   readonly via: "operator" | "verify" | null;
+  /** The task that the attempt became, if its server carries it out as one. */
+  readonly task?: CallTask;
   /** How often its server wanted something first, within this attempt. */
   readonly round?: number;
   /** What its server wants, or wanted last, and the answers. */

@@ -126,7 +126,7 @@ export function sampleCall(context: InvocationContext): PortRequestOf<"model.sam
   const { system, messages, maxOutputTokens } = request;
   const args = {
     server: pauseOf(context).wants.server,
-    invocation: context.request.ordinal,
+    call: context.request.ordinal,
     ...(system === undefined ? {} : { system }),
     messages: [...messages],
     maxOutputTokens,

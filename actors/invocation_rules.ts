@@ -106,6 +106,11 @@ export function toolCall(context: InvocationContext): PortRequestOf<"tool.call">
   return entryIn(context).adapter === "mcp" ? callOf(context, "mcp.call") : callOf(context, "tool.call");
 }
 
+/** A call of an MCP server's tool. */
+export function mcpCall(context: InvocationContext): PortRequestOf<"mcp.call"> {
+  return callOf(context, "mcp.call");
+}
+
 /** The look-up that tells whether an uncertain call was applied. */
 export function verifyCall(context: InvocationContext): PortRequestOf<"tool.verify"> {
   return callOf(context, "tool.verify");
@@ -134,7 +139,8 @@ export function retryNote(context: InvocationContext, by?: "operator"): Outgoing
   return { kind: "note", type: "invocation.retried", body };
 }
 
-function effectOf(context: InvocationContext): EffectClass {
+/** What a repeat of the call would do. */
+export function effectOf(context: InvocationContext): EffectClass {
   return entryIn(context).definition.effectClass;
 }
 

@@ -27,6 +27,7 @@ import type { StaleState } from "./refresh.ts";
 import * as prompts from "./session_prompts.ts";
 import * as questions from "./session_questions.ts";
 import * as rules from "./session_rules.ts";
+import { noticesWith } from "./subscriptions.ts";
 import { turnMachine, type TurnResult } from "./turn.ts";
 
 /** What a session is created with. */
@@ -180,7 +181,7 @@ export const sessionMachine = setup({
     relay: enqueueActions(({ context, enqueue, event }) => {
       for (const params of rules.relay(context, event)) enqueue({ type: "post", params });
     }),
-    noteAnswer: assign(({ context, event }) => ({ notices: rules.noticesWith(context.notices, event) })),
+    noteAnswer: assign(({ context, event }) => ({ notices: noticesWith(context.notices, event) })),
     openQuestion: enqueueActions(({ context, enqueue, event }) =>
       questions.act(enqueue, context, questions.openQuestion(context, event))
     ),
@@ -231,6 +232,7 @@ export const sessionMachine = setup({
     "session.cancel": { actions: "refuseCancel" },
     "session.relay": { actions: "relay" },
     "session.answered": { actions: "noteAnswer" },
+    "resource.updated": { actions: "noteAnswer" },
     "session.servers": { actions: ["keepServers", "takeServers", "acceptServers"] },
     "session.revoke": { actions: ["revoke", "acceptRevocation"] },
     "catalog.issued": { actions: ["noteCatalog", "endStale"] },

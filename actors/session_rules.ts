@@ -1,8 +1,6 @@
 /** The pure rules that the session machine consults: catalogs, servers, notices, replies. */
 import type { Failure } from "../schemas/failure.ts";
-import { limits } from "../schemas/limits.ts";
 import type { Outgoing, SessionServer } from "../schemas/message.ts";
-import type { HistoryItem } from "../schemas/model.ts";
 import { replyTo } from "./outbox.ts";
 import type { SessionContext, SessionEvent } from "./session.ts";
 
@@ -123,10 +121,4 @@ export function relay(context: SessionContext, event: SessionEvent): readonly Ou
     message: { type: "session.prompt", text, replyTo: context.address },
   };
   return [message, ...acknowledge(event, "relayed")];
-}
-
-/** Remembers where another session's answer stands, for the next turn; the oldest go first. */
-export function noticesWith(notices: readonly HistoryItem[], event: SessionEvent): readonly HistoryItem[] {
-  const { seq } = expect(event, "session.answered");
-  return [...notices, { type: "notice" as const, seq }].slice(-limits.noticesMax);
 }

@@ -1,6 +1,6 @@
 /** What machines may ask of the world, and what comes back: the requests and outcomes of the one port. */
 import { z } from "zod";
-import { CallRound, SampleMessages } from "./call_pause.ts";
+import { CallRound, CallTask, SampleMessages } from "./call_pause.ts";
 import { CatalogRef, EntryRef, ResolvedCatalog } from "./catalog.ts";
 import { Failure } from "./failure.ts";
 import { Digest, IntentId, RootAddress, ServerId } from "./ids.ts";
@@ -8,6 +8,7 @@ import { RequestOrigin } from "./invocation.ts";
 import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
 import { McpDeclaration } from "./manifest.ts";
+import { McpEra } from "./mcp_revision.ts";
 import { HistoryItem, ToolChoice } from "./model.ts";
 import { QuestionSubject, WholeText } from "./question.ts";
 import { EffectClass, Mechanism } from "./tool.ts";
@@ -28,6 +29,7 @@ export const PortKind = z.enum([
   "mcp.watch",
   "mcp.close",
   "mcp.call",
+  "mcp.task",
   "model.sample",
 ]);
 /** A kind of effect. */
@@ -61,9 +63,22 @@ const toolArgs = z.strictObject({
 const launch = z.int().min(1);
 
 /** What a server may say that it offers. */
-export const McpCapability = z.enum(["tools", "resources", "prompts", "completions", "logging"]);
+export const McpCapability = z.enum([
+  "tools",
+  "resources",
+  "prompts",
+  "completions",
+  "logging",
+  /** Calls of tools as tasks. */
+  "tasks",
+  /** Subscriptions to resources. */
+  "subscriptions",
+]);
 /** What a server may say that it offers. */
 export type McpCapability = z.infer<typeof McpCapability>;
+
+/** A resource that is subscribed to. */
+export const ResourceUri = z.string().min(1).max(limits.mcpSubscribedUriCharactersMax);
 
 const capabilities = z.array(McpCapability).max(McpCapability.options.length);
 
@@ -96,6 +111,8 @@ export const portArgs = {
     stale: z.literal(true).optional(),
     /** After so long without a call it is idle, and takes no call any more. Milliseconds. */
     idleMs: z.int().min(1).optional(),
+    /** Resources that its session is subscribed to: those of an earlier launch are asked for again. */
+    subscriptions: z.array(ResourceUri).max(limits.mcpSubscriptionsMax).optional(),
   }),
   /** Ends the server: end of input, TERM, KILL. Ending what has ended is no failure. */
   "mcp.close": z.strictObject({
@@ -105,10 +122,13 @@ export const portArgs = {
   }),
   /** `round`: the server wanted something first, and this is how the call goes on. */
   "mcp.call": toolArgs.extend({ round: CallRound.optional() }),
+  /** Looks after a call that its server carries out as a task, until it ends. Yields what the call would have. */
+  "mcp.task": toolArgs.extend({ task: CallTask }),
   /** The session's model answers a server, during a call of it: yields a `Sample`. */
   "model.sample": z.strictObject({
     server: ServerId,
-    invocation: z.string().max(128),
+    /** The call during which the server asks. */
+    call: z.string().max(128),
     system: z.string().max(limits.sampleCharactersMax).optional(),
     messages: SampleMessages,
     maxOutputTokens: z.int().min(1),
@@ -152,7 +172,8 @@ export type PortOutcome = z.infer<typeof PortOutcome>;
 
 /** A session by HTTP, as it was opened (CM-79). Its id is shown, and used by whoever opened it only. */
 export const McpSession = z.strictObject({
-  transport: z.literal("streamable_http"),
+  /** `sse`: of 2024-11-05, whose stream is the session. */
+  transport: z.enum(["streamable_http", "sse"]),
   url: z.string().max(limits.urlCharactersMax),
   /** Null if the server keeps no session. */
   id: z.string().max(limits.mcpSessionIdCharactersMax).nullable(),
@@ -165,6 +186,8 @@ export type McpSession = z.infer<typeof McpSession>;
 /** What `mcp.connect` yields: who answered, and what was agreed on. Identity never comes from here. */
 export const McpGreeting = z.strictObject({
   protocolVersion: z.string().max(40),
+  /** Greetings of earlier releases do not tell: they are legacy. */
+  era: McpEra.exactOptional(),
   server: z.strictObject({ name: z.string().max(200), version: z.string().max(200) }),
   /** Time from the start of the process to the end of the handshake. */
   tookMs: z.number().min(0),
@@ -175,12 +198,27 @@ export const McpGreeting = z.strictObject({
 /** What `mcp.connect` yields. */
 export type McpGreeting = z.infer<typeof McpGreeting>;
 
-/** What `mcp.watch` yields: the tools changed, nobody called for long, or the server ended by itself. */
+/** What `mcp.watch` yields: the tools or resources changed, nobody called for long, or the server ended by itself. */
 export const McpNews = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("list_changed") }),
   z.strictObject({ type: z.literal("idle") }),
+  /** Of those that are subscribed to, each once. */
+  z.strictObject({
+    type: z.literal("resources_updated"),
+    uris: z.array(ResourceUri).min(1).max(limits.mcpSubscriptionsMax),
+  }),
   /** `served`: calls that it has answered since it was started. */
-  z.strictObject({ type: z.literal("ended"), failure: Failure, served: z.int().min(0) }),
+  z.strictObject({
+    type: z.literal("ended"),
+    failure: Failure,
+    served: z.int().min(0),
+    /** How a process ended, and the end of what it wrote to its standard error; earlier releases do not tell. */
+    end: z.strictObject({
+      code: z.int().nullable(),
+      signal: z.string().max(20).nullable(),
+      stderr: z.string().max(20_000),
+    }).exactOptional(),
+  }),
 ]);
 /** What `mcp.watch` yields. */
 export type McpNews = z.infer<typeof McpNews>;
@@ -211,6 +249,8 @@ export const McpEnd = z.strictObject({
   stderr: z.string().max(20_000),
   /** Of a session by HTTP: the method of the last that the server said unasked. */
   lastEvent: z.string().max(200).nullable().exactOptional(),
+  /** Of a session by HTTP that was given back: true if the server ended it, false if it did not know it, else why not. */
+  goodbye: z.union([z.boolean(), Failure]).exactOptional(),
   /** The end of what it told by `notifications/message` outside of calls, each line with its level, without secrets. */
   log: z.string().max(20_000).exactOptional(),
 });

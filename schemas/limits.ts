@@ -1,3 +1,5 @@
+import { roundLimits } from "./round_limits.ts";
+
 /** Every bound of the runtime, with its unit in its name, so that they can be compared in one place. */
 export const limits = {
   /** Attempts of one `idempotent` call, the first included. */
@@ -48,6 +50,8 @@ export const limits = {
   roundsPerTurnDefault: 64,
   roundsPerTurnMax: 90,
   cancelGraceMs: 5_000,
+  /** Calls begun early whose keys are remembered for later attempts. */
+  earlyCallsNotedMax: 1_024,
   reasksAtOnceMax: 8,
   reaskJitterMs: 50,
   recoveryAttemptsMax: 3,
@@ -70,6 +74,7 @@ export const limits = {
   /** Of these, the end of a string that is cut. */
   previewTailCharacters: 120,
   previewCharactersMax: 2_048,
+  callPreviewCharactersMax: 500,
 
   restartsMax: 3,
   restartPeriodMs: 60_000,
@@ -95,10 +100,19 @@ export const limits = {
   resultsNotedMax: 1_000,
   readFileCharactersDefault: 20_000,
   fileBytesMax: 10 * 1_048_576,
+  /** A page of the web: how long it may take, what is read of it, and how it may be built. */
+  webMsDefault: 20_000,
+  webMsMax: 60_000,
+  webBodyBytesMax: 2 * 1_048_576,
+  pageReadMs: 10_000,
+  pageDepthMax: 100,
+  pageElementsMax: 20_000,
+  editsPerPatchMax: 50,
   searchResultsMax: 50,
   listEntriesMax: 500,
   walkEntriesMax: 20_000,
   pathCharactersMax: 4_096,
+  mcpEndpointCharactersMax: 512,
   pathComponentsMax: 256,
   regexCharactersMax: 512,
 
@@ -146,9 +160,20 @@ export const limits = {
   /** How long calls in flight are waited for before their server is ended; and when the runtime stops. Milliseconds. */
   mcpDrainMs: 10_000,
   mcpFarewellDrainMs: 1_000,
+  /** How long a server by HTTP may take to show that it is of the modern era, before the other one is tried. */
+  mcpProbeMs: 5_000,
+  /** How long it is remembered what a server was found to be. */
+  mcpEraAgeMs: 86_400_000,
+  mcpErasRememberedMax: 1_000,
   mcpListMs: 30_000,
   /** How long a server's tools are taken for what they were when they were listed. Milliseconds. */
   mcpListAgeMs: 900_000,
+  /** How long a list counts at most, whatever its server says. */
+  mcpListTtlMsMax: 86_400_000,
+  /** How often at most a list is looked at again whose changes nobody tells of. */
+  mcpListPollMs: 300_000,
+  /** Tools of a list that are read in one go. */
+  mcpToolsReadAtOnceMax: 50,
   mcpListPageMs: 10_000,
   mcpListPagesMax: 64,
   mcpListBytesMax: 4 * 1_048_576,
@@ -163,6 +188,10 @@ export const limits = {
   /** Of one answer that comes as a stream of events: bytes and events, then what it should bring is in doubt (B94). */
   mcpStreamBytesMax: 64 * 1_048_576,
   mcpStreamEventsMax: 10_000,
+  /** Of the one stream of a session of 2024-11-05: bytes, events, milliseconds; then the session begins anew. */
+  mcpSseStreamBytesMax: 1_024 * 1_048_576,
+  mcpSseEventsMax: 1_000_000,
+  mcpSseStreamMs: 86_400_000,
   mcpEventIdCharactersMax: 1_024,
   /** Of each part of what a server answered to `initialize`, as it is kept. */
   mcpInitializedCharactersMax: 1_024,
@@ -176,6 +205,10 @@ export const limits = {
   /** Waits before a broken stream is opened again: at first, unless the server says so, and at most. Milliseconds. */
   mcpReopenMs: 1_000,
   mcpReopenMsMax: 60_000,
+  /** Of the end of what a server wrote to its standard error, when it ended. */
+  mcpStderrCharactersMax: 12_000,
+  /** Of the private log of servers' standard error; what is older goes to one file beside it, and then away. */
+  mcpLogFileBytesMax: 4 * 1_048_576,
   mcpSchemaBytesMax: 64 * 1_024,
   /** Tools that are approved at most of one declaration, over all that its server ever showed. */
   mcpPinsMax: 4_096,
@@ -187,6 +220,12 @@ export const limits = {
   /** Address of a resource, and a cursor of a list. */
   mcpUriCharactersMax: 8_192,
   mcpCursorCharactersMax: 4_096,
+  /** Resources that one session is subscribed to, over all its servers. */
+  mcpSubscriptionsMax: 32,
+  mcpSubscribedUriCharactersMax: 1_024,
+  /** How long updates of resources wait for others, and how often a session is told of them at most. Milliseconds. */
+  mcpUpdateWaitMs: 300,
+  mcpUpdateEveryMs: 5_000,
   mcpPromptArgumentsMax: 100,
   mcpCompletionsMax: 100,
   /** Pieces of one result that are no text and are kept beside it; of the rest only the size is given. */
@@ -195,25 +234,21 @@ export const limits = {
   mcpLogShownMax: 1_000,
   /** How long a call may be silent: progress makes it begin anew. Milliseconds. */
   mcpCallIdleMs: 60_000,
-  /** How often a server may want something first within one call; and how much at once (B98). */
-  mcpRoundsMax: 5,
-  mcpRequestsAtOnceMax: 4,
-  mcpRequestStateBytesMax: 64 * 1_024,
-  mcpRequestKeyCharactersMax: 200,
-  mcpRequestToldCharactersMax: 300,
-  /** What a server may put into one question to a person. */
-  formFieldsMax: 32,
-  formOptionsMax: 100,
-  formNameCharactersMax: 100,
-  formWordsCharactersMax: 500,
-  formTextCharactersMax: 4_000,
-  formMessageCharactersMax: 4_000,
-  formUrlCharactersMax: 2_000,
-  formBytesMax: 32 * 1_024,
-  /** Texts that a server wants the session's model to answer, the answer, and how often within one call. */
-  sampleMessagesMax: 64,
-  sampleCharactersMax: 32 * 1_024,
-  sampleRequestsMax: 20,
+  /** How often a task is looked at: unless its server says so, and what it may ask for. Milliseconds. */
+  mcpTaskPollMs: 1_000,
+  mcpTaskPollMsMin: 500,
+  mcpTaskPollMsMax: 60_000,
+  /** How long a server is asked to keep a task: its end must be there still after a restart of ours. Milliseconds. */
+  mcpTaskKeptMs: 3_600_000,
+  /** How long one look may be silent; a task whose deadline is over is looked at once more for as long. Milliseconds. */
+  mcpTaskLookMs: 10_000,
+  /** Looks in a row that the server answers with what is no state, until the task is given up. */
+  mcpTaskMissesMax: 5,
+  /** How long a task that nobody wants any more may say how it ended: less than `cancelGraceMs`. Milliseconds. */
+  mcpTaskFarewellMs: 4_000,
+  mcpTaskIdCharactersMax: 1_024,
+  mcpTaskMessageCharactersMax: 500,
+  ...roundLimits,
 
   /** One request of a login: metadata, registration, tokens. Milliseconds. */
   oauthRequestMs: 10_000,
@@ -242,10 +277,23 @@ export const limits = {
   /** The end of a child process: how long it is waited for after the end of its input, then after TERM. */
   processEofGraceMs: 1_500,
   processTermGraceMs: 1_500,
-  processStderrTailBytesMax: 8 * 1_024,
+  /** Enough for the characters that are kept of it, whatever they are. */
+  processStderrTailBytesMax: 48_000,
+
+  /** One argument of a command (B43). */
+  commandArgumentBytesMax: 128 * 1_024,
+  commandArgumentsMax: 1_000,
+  commandTextCharactersMax: 16_384,
+  /** Shells, substitutions and wrappers inside each other (DM-92). */
+  commandDepthMax: 32,
+  /** Simple commands in one text of a shell (B39). */
+  commandPartsMax: 50,
+  commandFindingsMax: 32,
 
   urlCharactersMax: 8_192,
   hostNameCharactersMax: 253,
+  /** Kinds of decisions about URLs that are told of at once; a server whose requests meet more is odd. */
+  urlDecisionsToldMax: 32,
   dnsMs: 5_000,
   dnsAddressesMax: 16,
   httpConnectMs: 10_000,
@@ -271,7 +319,7 @@ export const limits = {
   httpDecodeSliceBytes: 4_096,
   httpReadBytes: 65_536,
   httpExchangesAtOnceMax: 256,
-  httpIdlePerOriginMax: 4,
+  httpIdlePerOriginMax: 32,
   /** Shorter than the five seconds after which common servers close. Milliseconds. */
   httpKeepMs: 4_000,
 

@@ -4,6 +4,7 @@ import { Failure } from "./failure.ts";
 import { Digest, ServerId } from "./ids.ts";
 import { limits } from "./limits.ts";
 import { McpAuth } from "./mcp_auth.ts";
+import { McpRevision } from "./mcp_revision.ts";
 import { NpmPaths, NpmRun, steering } from "./npm_run.ts";
 import { Capability } from "./principal.ts";
 import { TrustLevel } from "./provenance.ts";
@@ -54,6 +55,10 @@ const shared = {
   connect_timeout_seconds: seconds(600).optional(),
   timeout_seconds: seconds(limits.toolCallDurationMsMax / 1_000).default(60),
   supports_parallel_tool_calls: z.boolean().default(false),
+  /** The revision of the protocol. Default `auto`: what the server speaks is found out. */
+  protocol: z.enum(["auto", ...McpRevision.options]).optional(),
+  /** Tools that are called as tasks, if they may be; those that must be always are. */
+  run_as_task: z.array(ToolGlob).max(1_024).optional(),
   /** True to tell the server where its agent works, if it is of a revision in which servers ask for that. */
   roots: z.literal(true).optional(),
   /** Lets the server have the agent's model answer it, if it is of a revision in which servers ask for that. */
@@ -119,9 +124,17 @@ export const HttpManifest = z.strictObject({
 /** A server that is reached by Streamable HTTP. */
 export type HttpManifest = z.infer<typeof HttpManifest>;
 
+/** What to write instead of a transport that there is not (LC-24). */
+function transportProblem(input: unknown): string {
+  const { transport } = Object(input) as { readonly transport?: unknown };
+  if (transport === "sse") return "must be streamable_http, which finds servers of sse too";
+  const isSocket = transport === "ws" || transport === "websocket";
+  return `must be stdio or streamable_http${isSocket ? ": mcp_transport_unsupported" : ""}`;
+}
+
 /** The manifest of one MCP server; the name of its file is the server's id. Unknown keys are refused (DM-66, DM-67). */
 export const McpManifest = z.discriminatedUnion("transport", [StdioManifest, HttpManifest], {
-  error: ({ code }) => code === "invalid_union" ? "must be stdio or streamable_http" : undefined,
+  error: ({ code, input }) => code === "invalid_union" ? transportProblem(input) : undefined,
 });
 /** The manifest of one MCP server. */
 export type McpManifest = z.infer<typeof McpManifest>;

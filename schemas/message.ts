@@ -3,6 +3,7 @@ import { z } from "zod";
 import { AgentDefinition } from "./agent.ts";
 import { CatalogRef, CatalogSource } from "./catalog.ts";
 import { HostPolicy } from "./config.ts";
+import { ResourceUri } from "./effect.ts";
 import { Failure } from "./failure.ts";
 import { Digest, InstallationId, RootAddress, ServerId } from "./ids.ts";
 import { HostCall } from "./invocation.ts";
@@ -72,6 +73,8 @@ export const SessionMessage = z.discriminatedUnion("type", [
   }),
   /** What a server offered does not count any more: its tools are asked for again before the next turn (AR-15). */
   z.strictObject({ type: z.literal("catalog.stale"), server: ServerId, rule: RefreshRule }),
+  /** A resource that the session is subscribed to changed, or may have: its next turn tells the model. */
+  z.strictObject({ type: z.literal("resource.updated"), server: ServerId, uri: ResourceUri }),
   z.strictObject({
     type: z.literal("catalog.refused"),
     failure: Failure,
@@ -109,6 +112,9 @@ export const ConnectionMessage = z.discriminatedUnion("type", [
     drainMs: z.int().min(0).max(limits.mcpDrainMs).optional(),
   }),
   z.strictObject({ type: z.literal("connection.declare"), declaration: McpDeclaration }),
+  /** The session has subscribed to a resource, or gave it up: later launches of the server ask for the same. */
+  z.strictObject({ type: z.literal("connection.subscribe"), uri: ResourceUri }),
+  z.strictObject({ type: z.literal("connection.unsubscribe"), uri: ResourceUri }),
   /**
    * Asks an open connection to list its tools again; nothing is started for it. If a person asks (`manual`), one that is
    * held back after failures is tried at once.

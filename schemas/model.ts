@@ -86,11 +86,16 @@ export type ModelMessage = z.infer<typeof ModelMessage>;
 
 /**
  * What a step adds to the conversation, by reference: history stays in the journal, never in a machine.
- * `prompt` and `notice` name the input entry that holds the text (a notice is another session's answer); `result` names the outcome that holds the model's view.
+ * `prompt` and `notice` name the input entry that holds the text (a notice is another session's answer, or news of a resource); `result` names the outcome that holds the model's view.
  */
 export const HistoryItem = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("prompt"), seq: z.int().min(1) }),
-  z.strictObject({ type: z.literal("notice"), seq: z.int().min(1) }),
+  z.strictObject({
+    type: z.literal("notice"),
+    seq: z.int().min(1),
+    /** Of news of a resource, its server and its URI: it is told once. */
+    about: z.string().max(limits.mcpSubscribedUriCharactersMax + 100).exactOptional(),
+  }),
   z.strictObject({ type: z.literal("result"), callId: z.string(), name: z.string(), outcome: IntentId }),
   z.strictObject({
     type: z.literal("refusal"),

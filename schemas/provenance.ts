@@ -17,7 +17,7 @@ export const Provenance = z.strictObject({
   source: SourceKind,
   origin: z.string().min(1).max(200),
   trust: TrustLevel,
-  /** Of the release of a program; set for programs only, so that its calls reach no other release. */
+  /** Of the release of a program, or the declaration of an MCP server: its calls reach no other (DM-61, DM-65). */
   fingerprint: Digest.optional(),
 });
 /** Where a definition came from. */

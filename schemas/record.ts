@@ -1,10 +1,12 @@
 /** The five records of governance, as they are read off a journal: nothing of them is stored twice (CM-1). */
 import { z } from "zod";
 import { BindingReason, GovernanceMode, ImplementationRef, ToolKind } from "./governance.ts";
-import { Digest, InstallationId, RootAddress } from "./ids.ts";
+import { FailureCode } from "./failure.ts";
+import { Digest, InstallationId, RootAddress, ServerId } from "./ids.ts";
 import { InvocationOutcome } from "./invocation.ts";
 import { JsonObject } from "./json.ts";
 import { SourceKind } from "./provenance.ts";
+import { ServerState } from "./server_session.ts";
 import { EffectClass } from "./tool.ts";
 
 /** Opaque id of a record: a prefix, `_`, and 26 characters of a hash of what makes it unique (CM-19). */
@@ -112,23 +114,29 @@ export const InvocationRecord = z.strictObject({
 /** One call of a bound tool. */
 export type InvocationRecord = z.infer<typeof InvocationRecord>;
 
-/** The session of one server by HTTP, as it is now (CM-79). */
+/** A session's server and the session with it, as it is now (CM-79). */
 export const McpSessionRecord = z.strictObject({
   /** The connection that a binding names: its session is that of all calls on the binding (CM-78, CM-82). */
   connection: RootAddress,
-  transport_kind: z.literal("streamable_http"),
-  /** Without what may be secret in it. */
-  server_url: z.string(),
+  server: ServerId,
+  state: ServerState,
+  /** Why it cannot be used, if it cannot. */
+  failure: z.strictObject({ code: FailureCode, message: z.string() }).nullable(),
+  transport_kind: z.enum(["stdio", "streamable_http", "sse"]),
+  /** Without what may be secret in it; null for a process. */
+  server_url: z.string().nullable(),
   /** Null if the server keeps none, or it is closed. */
   session_id: z.string().nullable(),
-  session_state: z.enum(["new", "open", "closed"]),
+  /** Null before the first. */
+  session_state: z.enum(["new", "open", "closed"]).nullable(),
   /** How many were opened so far. */
-  sessions: z.int().min(1),
+  sessions: z.int().min(0),
   /** The method of the last that the server said unasked, as far as it was noted. */
   last_sse_event: z.string().nullable(),
-  initialize_result: JsonObject,
+  /** What the server answered to the handshake; null before the first. */
+  initialize_result: JsonObject.nullable(),
 });
-/** The session of one server by HTTP. */
+/** A session's server and the session with it. */
 export type McpSessionRecord = z.infer<typeof McpSessionRecord>;
 
 /** The records of one session. */

@@ -6,7 +6,7 @@ import { ServerId } from "./ids.ts";
 /** What is stored of a session, in the connection itself and in its journal: there is no table of sessions. */
 export const ServerSession = z.strictObject({
   server: ServerId,
-  transport: z.enum(["stdio", "streamable_http"]),
+  transport: z.enum(["stdio", "streamable_http", "sse"]),
   /** Null for a server that is a process. */
   url: z.string().nullable(),
   /** Of a process, its launch; of HTTP, what the server gave. Null before the first session and once it is lost. */
@@ -20,3 +20,13 @@ export const ServerSession = z.strictObject({
 });
 /** What is stored of a session. */
 export type ServerSession = z.infer<typeof ServerSession>;
+
+/** What people are told of a server, whatever its connection is at just now (LC-23). */
+export const ServerState = z.enum(["connected", "pending", "needs_auth", "failed", "disabled"]);
+/** What people are told of a server. */
+export type ServerState = z.infer<typeof ServerState>;
+
+/** A URL without what may be secret in it: its query, and its fragment. */
+export function urlWithoutQuery(url: string): string {
+  return url.replace(/[?#].*$/s, "");
+}

@@ -37,6 +37,8 @@ export const McpMethod = z.enum([
   "tools/call",
   "resources/list",
   "resources/read",
+  "resources/subscribe",
+  "resources/unsubscribe",
   "prompts/list",
   "prompts/get",
   "completion/complete",
@@ -66,6 +68,8 @@ export const ToolDefinition = z.strictObject({
   resultSchema: JsonObject.optional(),
   /** What a call asks of an MCP server; absent for `tools/call`, and for tools of other sources. */
   mcpMethod: McpMethod.optional(),
+  /** Set if a call is to be carried out as a task: its server wants it so, or the operator does. */
+  asTask: z.literal(true).optional(),
   riskLevel: RiskLevel,
   sideEffects: z.boolean(),
   resources: z.array(ToolResource).max(16),

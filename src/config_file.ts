@@ -16,11 +16,14 @@ interface Complaint {
   readonly text: string;
 }
 
+/** What can be wrong with a config file. */
+export type ConfigErrorCode = "config_invalid" | "transport_unsupported";
+
 /** A config file that is well-formed YAML but not what its schema asks for. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   /** Stable; for programs. */
-  readonly code = "config_invalid";
+  readonly code: ConfigErrorCode;
   /** The name that the caller gave to the text. */
   readonly file: string;
   /** Line of the first complaint, counted from 1. */
@@ -28,8 +31,9 @@ export class ConfigError extends Error {
   /** Column of the first complaint, counted from 1, in UTF-16 units. */
   readonly column: number;
 
-  constructor(message: string, file: string, place: Place) {
+  constructor(message: string, file: string, place: Place, code: ConfigErrorCode = "config_invalid") {
     super(message);
+    this.code = code;
     this.file = file;
     this.line = place.line;
     this.column = place.column;

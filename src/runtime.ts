@@ -61,6 +61,7 @@ export type HostPerformers = Pick<
   | "mcp.watch"
   | "mcp.close"
   | "mcp.call"
+  | "mcp.task"
   | "model.sample"
 >;
 

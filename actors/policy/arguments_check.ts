@@ -14,6 +14,8 @@ export interface ArgumentsFinding {
 const checks: { readonly [tool: string]: (given: JsonObject) => ArgumentsFinding | undefined } = {
   read_file: pathCheck,
   search_files: pathCheck,
+  write_file: pathCheck,
+  patch: pathCheck,
 };
 
 /**

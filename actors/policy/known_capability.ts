@@ -1,5 +1,7 @@
 /** The capabilities that there are: what an agent can be granted (DM-30). What nobody knows is a mistake, not a right. */
 
+import { nearest } from "../nearest.ts";
+
 /** What stands behind the colon of each key: nothing, or the name of what is granted. */
 const forms = {
   "fs.read": undefined,
@@ -32,7 +34,10 @@ export function capabilityProblem(capability: string): string | undefined {
   const colon = capability.indexOf(":");
   const key = colon < 0 ? capability : capability.slice(0, colon);
   if (!Object.hasOwn(forms, key)) {
-    return `there is no capability ${JSON.stringify(capability)}; known are ${knownCapabilities.join(", ")}`;
+    const near = nearest(key, Object.keys(forms));
+    const meant = near === undefined ? "" : ` (did you mean ${near}${capability.slice(key.length)}?)`;
+    const known = `known are ${knownCapabilities.join(", ")}`;
+    return `there is no capability ${JSON.stringify(capability)}${meant}; ${known}`;
   }
   const name = forms[key as keyof typeof forms];
   if (name === undefined) return colon < 0 ? undefined : `"${key}" has nothing behind it; write ${key}`;
@@ -40,4 +45,15 @@ export function capabilityProblem(capability: string): string | undefined {
   // A wildcard hands out no secret (DM-27), so none is suggested.
   const everything = key === "secret.bind" ? "" : `, or ${key}:* for all`;
   return `"${key}" needs a name behind it; write ${key}:<${name}>${everything}`;
+}
+
+/** Why a rule of the host for a capability would never be asked, one clause; undefined if some call may need it. */
+export function capabilityRuleProblem(capability: string): string | undefined {
+  const problem = capabilityProblem(capability);
+  if (problem !== undefined) return problem;
+  if (capability.startsWith("mcp.connect:")) {
+    return `no call needs ${JSON.stringify(capability)}: policy.connect says whether servers may be started`;
+  }
+  if (!capability.startsWith("secret.bind:")) return undefined;
+  return `no call needs ${JSON.stringify(capability)}: only capabilities in agent.yaml give a secret`;
 }

@@ -2,7 +2,8 @@
 import type { Cli, Command, CommandRow } from "./cli.ts";
 import { type ExitCode, exitCodes, reportError, UsageError } from "./exit.ts";
 import { helpOf, helpOfAll } from "./help.ts";
-import { nearest, parseOptions } from "./options.ts";
+import { nearest } from "../../actors/nearest.ts";
+import { parseOptions } from "./options.ts";
 import { safeText } from "./terminal.ts";
 
 /** All commands, in the order in which `troupe --help` shows them. */

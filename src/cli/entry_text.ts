@@ -2,6 +2,7 @@
 import type { Entry } from "../../schemas/entry.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { previewArguments } from "../../actors/preview.ts";
+import { isPaused } from "../journal/named_blobs.ts";
 import { visible } from "../tools/visible.ts";
 import { noteText, ruleText } from "./note_text.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
@@ -56,6 +57,7 @@ function inputText(type: string, body: unknown): string | undefined {
   if (type === "catalog.stale" || type === "connection.stale" || type === "connection.refresh") {
     return `${peekText(message, "server")} ${ruleText(peekText(message, "rule"))}`.trim();
   }
+  if (type === "resource.updated") return `${peekText(message, "server")} ${peekText(message, "uri")}`;
   if (type === "catalog.renew") return serverNames(peekList(message, "servers"));
   return peekText(message, "failure", "message") || undefined;
 }
@@ -78,6 +80,7 @@ function intentText(type: string, args: unknown): string | undefined {
     case "tool.call":
     case "tool.verify":
     case "mcp.call":
+    case "mcp.task":
       return `${peekText(args, "entry", "name")} ${
         previewArguments(peekObject(args, "arguments") as JsonObject)
       }`;
@@ -120,7 +123,8 @@ function outcomeText(type: string, body: unknown): string {
       return `${status} ${watchText(value)}`;
     case "tool.call":
     case "mcp.call":
-      if (peek(value, "pause") !== undefined) return pauseText(peek(value, "pause"));
+    case "mcp.task":
+      if (isPaused(body)) return `${status} ${pauseText(peek(value, "pause"))}`;
       return `${peek(value, "isError") === true ? "error" : status} ${peekText(value, "operator")}`;
     case "model.generate": {
       const calls = peekList(value, "calls").map((call) => peekText(call, "name"));
@@ -148,6 +152,8 @@ function watchText(value: unknown): string {
   switch (peekText(value, "type")) {
     case "list_changed":
       return "the server says that its tools changed";
+    case "resources_updated":
+      return `resources changed: ${peekList(value, "uris").join(", ")}`;
     case "idle":
       return "nobody has called it for long";
     case "ended":

@@ -75,6 +75,7 @@ const ofStoreErrors: { readonly [K in StoreErrorCode]: ExitCode } = {
 const ofOtherCodes: { readonly [code: string]: ExitCode } = {
   interrupted: exitCodes.interrupted,
   config_invalid: exitCodes.usage,
+  transport_unsupported: exitCodes.usage,
   root_not_found: exitCodes.usage,
   owner_missing: exitCodes.usage,
   question_not_found: exitCodes.usage,

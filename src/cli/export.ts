@@ -11,9 +11,9 @@ import { findSession } from "./session_name.ts";
 export const command = defineCommand({
   args: ["SESSION"],
   about: [
-    "Writes a session to a file that troupe replay can read without a store: a header, the entries, the catalogs",
-    "that they name, and seals, so that an altered or cut file is refused. It holds the whole conversation: the file",
-    "is made readable for its owner only.",
+    "Writes a session to a file that troupe replay can read without a store: a header, the entries, the catalogs and",
+    "whole results that they name, and seals, so that an altered or cut file is refused. It holds the whole",
+    "conversation: the file is made readable for its owner only.",
   ],
   options: {
     store: storeOption,
@@ -44,9 +44,7 @@ export const command = defineCommand({
         };
         return output === "-" ? writeOut(cli, request) : writeFile(cli, request, { path: output, force });
       });
-      const words = `${counts.entries} entries and ${counts.blobs} catalog${
-        counts.blobs === 1 ? "" : "s"
-      } of ${root.address}`;
+      const words = wordsOf(counts, root.address);
       const { out, err } = cli.terminal;
       if (output === "-") err.line(`Wrote ${words}`);
       else if (options.json) out.line(jsonLine({ file: output, address: root.address, ...counts }));
@@ -57,6 +55,13 @@ export const command = defineCommand({
     }
   },
 });
+
+function wordsOf({ entries, blobs, results, leftOut }: ExportCounts, address: string): string {
+  const catalogs = blobs - results;
+  const kept = results === 0 ? "" : `, with ${results} whole result${results === 1 ? "" : "s"}`;
+  const left = leftOut === 0 ? "" : `, without ${leftOut} that are too large for it and stay in the store`;
+  return `${entries} entries and ${catalogs} catalog${catalogs === 1 ? "" : "s"} of ${address}${kept}${left}`;
+}
 
 type Source = Omit<ExportRequest, "write">;
 

@@ -32,7 +32,7 @@ export const ExportHeader = z.strictObject({
 /** The first line of an export. */
 export type ExportHeader = z.infer<typeof ExportHeader>;
 
-/** Bytes that entries name, by their digest: sealed catalogs. */
+/** Bytes that entries name, by their digest: sealed catalogs, whole results, what is attached to them. */
 export const ExportBlob = z.strictObject({ blob: Digest, base64: z.base64() });
 /** A line that holds a blob. */
 export type ExportBlob = z.infer<typeof ExportBlob>;

@@ -1,12 +1,13 @@
 /** Writes a session to an export: line by line, so that a long one never stands in memory. */
 import type { CheckpointBody, CreatedBody, Entry, RootRecord } from "../../schemas/entry.ts";
 import type { Records } from "../host/host.ts";
-import { shelvedHashIn } from "../journal/named_blobs.ts";
+import { attachmentIn, attachmentsOf, shelvedHashIn } from "../journal/named_blobs.ts";
 import type { Seams } from "../seams.ts";
 import {
   type ExportBlob,
   exportGenesis,
   type ExportHeader,
+  exportLineBounds,
   type ExportSeal,
   exportVersion,
   linesPerSealMax,
@@ -28,13 +29,17 @@ export interface ExportRequest {
 export interface ExportCounts {
   readonly entries: number;
   readonly blobs: number;
+  /** Of those, whole results of tools and what is attached to them. */
+  readonly results: number;
+  /** Those that were left out: a line of an export has no room for them. */
+  readonly leftOut: number;
 }
 
 /** Writes one root's stream. */
 export async function writeExport(request: ExportRequest): Promise<ExportCounts> {
   const { records, root } = request;
   const writer = new SealedLines(request);
-  const catalogs: NamedCatalogs = { needed: new Set(), possible: new Set() };
+  const catalogs: NamedCatalogs = { needed: new Set(), possible: new Set(), results: new Set() };
   let entries = 0;
   for await (const page of records.readPages(root.address)) {
     for (const entry of page) {
@@ -45,16 +50,37 @@ export async function writeExport(request: ExportRequest): Promise<ExportCounts>
     }
     request.onProgress?.(entries);
   }
-  let blobs = 0;
-  for (const hash of new Set([...catalogs.needed, ...catalogs.possible])) {
-    const bytes = await blobOf(records, hash, catalogs.needed.has(hash));
+  const written = await writeBlobs(records, writer, catalogs);
+  await writer.end({ entries, blobs: written.blobs });
+  return { entries, ...written };
+}
+
+/** Writes what entries name: first what a replay looks up, then what is kept for people, with all that is attached to it. */
+async function writeBlobs(
+  records: ExportRequest["records"],
+  writer: SealedLines,
+  { needed, possible, results }: NamedCatalogs,
+): Promise<Omit<ExportCounts, "entries">> {
+  let [blobs, kept, leftOut] = [0, 0, 0];
+  const hashes = new Set([...needed, ...possible, ...results]);
+  // What is added on the way is come to as well.
+  for (const hash of hashes) {
+    const bytes = await blobOf(records, hash, needed.has(hash));
     if (bytes === undefined) continue;
+    if (results.has(hash)) { for (const one of attachmentsOf(bytes)) hashes.add(one); }
+    if (!needed.has(hash) && bytes.length > blobBytesMax) {
+      leftOut += 1;
+      continue;
+    }
     await writer.add({ blob: hash, base64: bytes.toBase64() } satisfies ExportBlob);
     blobs += 1;
+    if (!needed.has(hash) && !possible.has(hash)) kept += 1;
   }
-  await writer.end({ entries, blobs });
-  return { entries, blobs };
+  return { blobs, results: kept, leftOut };
 }
+
+/** Bytes of which a line has room, written as base64 beside their digest. */
+const blobBytesMax = Math.floor(exportLineBounds.bytesMax * 3 / 4) - 1_024;
 
 function headerOf({ address, kind }: RootRecord, first: Entry): ExportHeader {
   const { code } = first.body as unknown as CreatedBody;
@@ -65,11 +91,15 @@ function headerOf({ address, kind }: RootRecord, first: Entry): ExportHeader {
 interface NamedCatalogs {
   readonly needed: Set<string>;
   readonly possible: Set<string>;
+  /** Whole results of tools: a replay needs none of them. */
+  readonly results: Set<string>;
 }
 
-function noteCatalogs({ needed, possible }: NamedCatalogs, entry: Entry): void {
+function noteCatalogs({ needed, possible, results }: NamedCatalogs, entry: Entry): void {
   const hash = shelvedHashIn(entry);
   if (hash !== undefined) needed.add(hash);
+  const result = attachmentIn(entry);
+  if (result !== undefined) results.add(result);
   if (entry.kind !== "checkpoint") return;
   const { state } = entry.body as unknown as CheckpointBody;
   for (const found of JSON.stringify(state).match(/sha256:[0-9a-f]{64}/g) ?? []) possible.add(found);
@@ -103,11 +133,11 @@ class SealedLines {
     if (this.#lines.length >= linesPerSealMax) await this.#flush(undefined);
   }
 
-  async end(counts: ExportCounts): Promise<void> {
+  async end(counts: NonNullable<ExportSeal["end"]>): Promise<void> {
     await this.#flush(counts);
   }
 
-  async #flush(end: ExportCounts | undefined): Promise<void> {
+  async #flush(end: ExportSeal["end"]): Promise<void> {
     const { digest, write } = this.#request;
     const lines = this.#lines.splice(0);
     const texts = lines.length === 0 ? "" : `${lines.join("\n")}\n`;

@@ -1,5 +1,6 @@
 /** `troupe inspect`. */
 import { checkRecords, type RecordProblem } from "../../actors/record_check.ts";
+import { eraOf, McpRevision } from "../../schemas/mcp_revision.ts";
 import type { McpSessionRecord, ToolRecords } from "../../schemas/record.ts";
 import { peekText } from "../peek.ts";
 import { readMcpSessions } from "../records/mcp_sessions.ts";
@@ -16,9 +17,9 @@ export const command = defineCommand({
   args: ["SESSION"],
   about: [
     "Shows the records of a session: which tools were defined and how each is governed, what every turn was bound to,",
-    "what was called, and the sessions of MCP servers by HTTP. They are read off the journal and checked: whatever",
-    "refers to something else than it should is named, and the exit code is 3. SESSION is an id, an unambiguous part",
-    "of one, or last.",
+    "what was called, and its MCP servers: connected, pending, needs_auth, failed or disabled, and the session with each.",
+    "They are read off the journal and checked: whatever refers to something else than it should is named, and the exit",
+    "code is 3. SESSION is an id, an unambiguous part of one, or last.",
   ],
   options: { store: storeOption, json: jsonOption },
   examples: ["troupe inspect last", "troupe inspect last --json"],
@@ -36,7 +37,6 @@ export const command = defineCommand({
         pages: host.readPages(session),
         readBlob: (digest) => host.readBlob(digest),
         digest: cli.seams.digest,
-        readPages: (root) => host.readPages(root),
         mcpSessions,
       });
       const problems = checkRecords(records);
@@ -69,16 +69,35 @@ function printSessions({ terminal }: Cli, sessions: readonly McpSessionRecord[])
   out.line(out.style.bold("MCP sessions"));
   printTable(
     terminal,
-    ["CONNECTION", "URL", "SESSION", "STATE", "OPENED", "LAST EVENT"],
-    sessions.map(({ connection, server_url, session_id, session_state, sessions, last_sse_event }) => [
-      connection,
-      server_url,
-      session_id ?? "-",
-      session_state,
-      String(sessions),
-      last_sse_event ?? "-",
+    [
+      "CONNECTION",
+      "SERVER IS",
+      "REACHED BY",
+      "SESSION",
+      "STATE",
+      "OPENED",
+      "LAST EVENT",
+      "CALLS ITSELF",
+      "REVISION",
+      "ERA",
+    ],
+    sessions.map((one) => [
+      one.connection,
+      one.failure === null ? one.state : `${one.state}: ${one.failure.code}`,
+      one.server_url ?? one.transport_kind,
+      one.session_id ?? "-",
+      one.session_state ?? "-",
+      String(one.sessions),
+      one.last_sse_event ?? "-",
+      peekText(one.initialize_result, "serverInfo", "name") || "-",
+      ...revisionOf(one),
     ]),
   );
+}
+
+function revisionOf({ initialize_result: told }: McpSessionRecord): readonly [string, string] {
+  const { data } = McpRevision.safeParse(told?.["protocolVersion"]);
+  return data === undefined ? ["-", "-"] : [data, eraOf(data)];
 }
 
 function print(
@@ -88,11 +107,12 @@ function print(
   const { out, err } = terminal;
   if (bindings.length === 0) return err.line("No turn was begun: nothing is bound yet");
   const references = new Map(implementations.map(({ id, reference }) => [id, reference]));
+  const trusts = new Map(implementations.map(({ id, metadata }) => [id, peekText(metadata, "trust")]));
   const names = new Map(definitions.map(({ id, toolName }) => [id, toolName]));
   out.line(out.style.bold("Tools"));
   printTable(
     terminal,
-    ["TOOL", "KIND", "GOVERNED", "BOUND TO", "WHY", "TURNS", "CALLS"],
+    ["TOOL", "KIND", "TRUST", "GOVERNED", "BOUND TO", "WHY", "TURNS", "CALLS"],
     definitions.map(({ id, toolName, toolKind, governance }) => {
       const own = bindings.filter(({ definition }) => definition === id);
       const bound = new Set(
@@ -103,6 +123,7 @@ function print(
       return [
         toolName,
         toolKind,
+        [...new Set(own.map(({ implementation }) => trusts.get(implementation) ?? ""))].join(", ") || "-",
         governance,
         [...bound].join(", ") || "-",
         [...reasons].join(", ") || "-",
@@ -111,7 +132,6 @@ function print(
       ];
     }),
   );
-  printLaunches(terminal, bindings);
   if (invocations.length === 0) return err.line("No bound tool was called");
   out.line("");
   out.line(out.style.bold("Calls"));
@@ -127,26 +147,4 @@ function print(
       outcome ?? "-",
     ]),
   );
-}
-
-/** The sessions with servers that are processes, which the tools of bindings share. */
-function printLaunches(terminal: Cli["terminal"], bindings: ToolRecords["bindings"]): void {
-  const rows = new Map<string, readonly string[]>();
-  for (const { payload } of bindings) {
-    const server = peekText(payload, "session", "server");
-    if (server === "" || peekText(payload, "session", "transport_kind") !== "stdio") continue;
-    const shown = ["transport_kind", "session_state", "session_id"].map((field) =>
-      peekText(payload, "session", field)
-    );
-    const told = [["server", "name"], ["protocolVersion"]].map((path) =>
-      peekText(payload, "session", "initialize_result", ...path)
-    );
-    rows.set(server, [server, ...shown, ...told].map((text) => text === "" ? "-" : text));
-  }
-  if (rows.size === 0) return;
-  terminal.out.line("");
-  terminal.out.line(terminal.out.style.bold("Sessions"));
-  printTable(terminal, ["SERVER", "TRANSPORT", "STATE", "SESSION", "CALLS ITSELF", "REVISION"], [
-    ...rows.values(),
-  ]);
 }

@@ -2,6 +2,7 @@
 import { debugOption, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes } from "./exit.ts";
 import { locateStore, openReading } from "./host.ts";
+import { CallSummaries } from "../records/call_summary.ts";
 import { InvocationFold } from "../records/invocation_fold.ts";
 import type { InvocationRow } from "../records/invocation_row.ts";
 import { type TrackedCall, TrackedCalls } from "../records/tracked_calls.ts";
@@ -16,7 +17,8 @@ export const command = defineCommand({
     "Shows every tool call of a session: its turn and place, the tool by its full name, what a repeat would do, how",
     "often it was attempted, how it ended and why, who decided about it, and how long it took.",
     "With --json also how far it is, its status and error as records, what it changes of the session's state, and the",
-    "secrets that were taken out of its result.",
+    "secrets that were taken out of its result, and a summary: source, server, tool, risk, status, and the first 500",
+    "characters of what it yielded.",
     "SESSION is an id, an unambiguous part of one, or last.",
   ],
   options: { store: storeOption, json: jsonOption, debug: debugOption },
@@ -27,10 +29,12 @@ export const command = defineCommand({
       const { address } = await findSession(host, args[0] ?? "");
       const fold = new InvocationFold();
       const tracked = new TrackedCalls();
+      const summaries = new CallSummaries((digest) => host.readBlob(digest));
       for await (const page of host.readPages(address)) {
         for (const entry of page) {
           fold.take(entry);
           tracked.take(entry);
+          summaries.take(entry);
         }
       }
       const { rows } = fold;
@@ -39,7 +43,8 @@ export const command = defineCommand({
         const calls = new Map(tracked.calls.map((call) => [call.id, call]));
         for (const row of rows) {
           const call = calls.get(`turn/${row.turn}/${row.ordinal}`);
-          out.line(jsonLine({ ...rowIn(options.debug, row), ...howFar(call) }));
+          const summary = await summaries.of(row);
+          out.line(jsonLine({ ...rowIn(options.debug, row), ...howFar(call), summary }));
         }
       } else if (rows.length === 0) err.line("No tool was called");
       else {

@@ -51,6 +51,12 @@ export function noteText(type: string, body: unknown): string | undefined {
       return listedText(body);
     case "connection.session":
       return sessionText(body);
+    case "mcp.url_decision":
+      return urlText(body);
+    case "mcp.server_denied":
+    case "mcp.server_failed":
+    case "mcp.server_disabled":
+      return `${peekText(body, "server")} ${peekText(body, "code")}: ${peekText(body, "message")}`;
     default:
       return undefined;
   }
@@ -77,6 +83,16 @@ export function ruleText(rule: string): string {
 function sessionText(body: unknown): string {
   const id = peekText(body, "id");
   return `session of ${peekText(body, "server")} is ${peekText(body, "state")}${id === "" ? "" : `: ${id}`}`;
+}
+
+/** What was decided about URLs of requests, and how often. */
+function urlText(body: unknown): string {
+  const [scheme, host, port] = ["scheme", "host", "port"].map((part) => peekText(body, part));
+  const count = peekText(body, "count");
+  const place = host === "" ? "" : `${scheme}://${host}${port === "" ? "" : `:${port}`} `;
+  return `${place}${peekText(body, "reason")}, ${peekText(body, "phase")}${
+    count === "1" ? "" : `, ${count} times`
+  }`;
 }
 
 function listedText(body: unknown): string {

@@ -15,7 +15,7 @@ import { DoorRequest, DoorResponse } from "../door/protocol.ts";
 import { defineCommand } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
 import { ExportHeader } from "./export_format.ts";
-import { nearest } from "./options.ts";
+import { nearest } from "../../actors/nearest.ts";
 
 /** Every schema that is printed, by the name under which it is asked for. */
 const schemas: { readonly [name: string]: readonly [schema: z.ZodType, what: string] } = {

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../schemas/json.ts";
 import { previewArguments } from "../../actors/preview.ts";
 import type { HostEvent } from "../host/host.ts";
 import type { TurnReport } from "../turn_report.ts";
-import { isCall } from "../journal/named_blobs.ts";
+import { isCall, isPaused } from "../journal/named_blobs.ts";
 import { visible } from "../tools/visible.ts";
 import { entryText } from "./entry_text.ts";
 import { answerFor } from "../records/entry_view.ts";
@@ -124,8 +124,7 @@ class Transcript implements TurnView {
     const asked = this.#running.get(peekText(body, "id"));
     this.#running.delete(peekText(body, "id"));
     if (type === "model.generate") this.#answer(entry);
-    const isPaused = peek(body, "value", "pause") !== undefined;
-    if (isCall(type) && asked !== undefined && !isPaused) this.#card(asked, entry);
+    if (isCall(type) && asked !== undefined && !isPaused(body)) this.#card(asked, entry);
     if (type === "question.ask" && asked !== undefined) this.#decided(asked, entry);
   }
 

@@ -4,7 +4,7 @@ import type { LoadedServer } from "../host/declare.ts";
 import { isAbsolute, readHostSettings, workspaceFolder } from "../host/home.ts";
 import { pinFolder, PinStore } from "../host/pins.ts";
 import { permissionRows } from "../host/npm_paths.ts";
-import { type TrustedServer, trustFile, TrustStore } from "../host/trust.ts";
+import { type GivenTrust, type TrustedServer, trustFile, TrustStore } from "../host/trust.ts";
 import { visible } from "../tools/visible.ts";
 import { type Cli, defineCommand, jsonOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
@@ -78,10 +78,10 @@ function listAll(cli: Cli, trusted: readonly TrustedServer[], json: boolean): vo
   } else {
     printTable(
       cli.terminal,
-      ["SERVER", "TRUSTED", "FINGERPRINT", "FOLDER"],
+      ["SERVER", "TRUSTED", "AS", "FINGERPRINT", "FOLDER"],
       trusted.map((
-        { server, at, fingerprint, folder },
-      ) => [server, timeText(at), short(fingerprint), folder]),
+        { server, at, level = "third_party", fingerprint, folder },
+      ) => [server, timeText(at), level, short(fingerprint), folder]),
     );
   }
 }
@@ -119,8 +119,11 @@ async function folderOf(name: string, cwd: string): Promise<string> {
 }
 
 interface Candidate extends TrustedServer {
+  readonly level: GivenTrust;
   readonly loaded: LoadedServer;
   readonly isTrusted: boolean;
+  /** How far it was trusted so far. */
+  readonly before: GivenTrust;
 }
 
 /** What of an agent is trusted, and where. */
@@ -129,6 +132,8 @@ export interface TrustOptions extends RemoveOptions {
   readonly workspace: string | undefined;
   /** The server that alone is meant. */
   readonly only?: string;
+  /** How far it is trusted. Default: as far as it was, or as a third party's. */
+  readonly level?: GivenTrust | undefined;
 }
 
 /** Shows the servers of an agent, asks, and trusts exactly what was shown. */
@@ -138,14 +143,11 @@ export async function trustAgent(cli: Cli, options: TrustOptions): Promise<void>
   const candidates = await candidatesOf(cli, options, workspace);
   const { out, err } = cli.terminal;
   if (!json) show(cli, candidates, workspace);
-  const isNeeded = candidates.some(({ isTrusted }) => !isTrusted);
+  const isNeeded = candidates.some(({ isTrusted, level, before }) => !isTrusted || level !== before);
   if (isNeeded && !yes && !(await ask(cli))) return err.line("Nothing was trusted");
-  const trusted = candidates.map(({ fingerprint, server, folder, at }) => ({
-    fingerprint,
-    server,
-    folder,
-    at,
-  }));
+  const trusted = candidates.map(({ fingerprint, server, folder, at, level }) => {
+    return { fingerprint, server, folder, at, level };
+  });
   if (isNeeded) await store.add(trusted);
   if (json) { for (const one of trusted) out.line(jsonLine(one)); }
   else if (candidates.length === 0) out.line("The agent has no MCP servers that need trust");
@@ -169,7 +171,7 @@ async function realWorkspace(cli: Cli, asked: string | undefined): Promise<strin
 
 async function candidatesOf(
   cli: Cli,
-  { store, name, only }: Pick<TrustOptions, "store" | "name" | "only">,
+  { store, name, only, level }: Pick<TrustOptions, "store" | "name" | "only" | "level">,
   workspace: string,
 ): Promise<readonly Candidate[]> {
   const { digest, clock } = cli.seams;
@@ -192,6 +194,8 @@ async function candidatesOf(
       server,
       folder,
       at: before?.at ?? clock.now(),
+      level: level ?? before?.level ?? "third_party",
+      before: before?.level ?? "third_party",
       loaded,
       isTrusted: before !== undefined,
     };
@@ -200,8 +204,9 @@ async function candidatesOf(
 
 function show(cli: Cli, candidates: readonly Candidate[], workspace: string): void {
   const { out } = cli.terminal;
-  for (const { server, loaded: { manifest, origin, folder }, isTrusted } of candidates) {
-    const state = [isTrusted ? "trusted" : "not trusted", ...(manifest.enabled ? [] : ["off"])].join(", ");
+  for (const { server, loaded: { manifest, origin, folder }, isTrusted, before } of candidates) {
+    const trust = isTrusted ? `trusted as ${before}` : "not trusted";
+    const state = [trust, ...(manifest.enabled ? [] : ["off"])].join(", ");
     out.line(`${out.style.bold(server)} (${state})`);
     for (const [label, text] of linesOf(manifest, workspace)) {
       out.line(`  ${label.padEnd(8)} ${visible(text)}`);

@@ -1,5 +1,5 @@
 /** How the tools of one kind are reached: what an adapter is given, and how an attempt comes back. */
-import type { CallPause, CallRound } from "../../schemas/call_pause.ts";
+import type { CallPause, CallRound, CallTask } from "../../schemas/call_pause.ts";
 import type { CatalogEntry } from "../../schemas/catalog.ts";
 import type { Failure } from "../../schemas/failure.ts";
 import type { IntentId, RootAddress } from "../../schemas/ids.ts";
@@ -24,6 +24,12 @@ export interface Routed {
    * takes it back, once it is certain that nothing was.
    */
   readonly begin: () => () => void;
+  /** Of a call that is looked after: its task, when nobody wants it any more, and until when it may take. */
+  readonly task?: {
+    readonly handle: CallTask;
+    readonly signal: AbortSignal;
+    readonly deadlineAtMs: number;
+  };
   /** Takes what comes after the attempt was given up, or once more: evidence, and nothing else (K12). */
   readonly late: (attempt: Attempt) => void;
 }
@@ -34,6 +40,8 @@ export interface Routed {
  */
 export type Attempt =
   | { readonly kind: "returned"; readonly envelope: unknown }
+  /** It was begun and goes on elsewhere: what it waits for. */
+  | { readonly kind: "paused"; readonly pause: CallPause }
   | { readonly kind: "not_started"; readonly failure: Failure }
   | { readonly kind: "lost"; readonly failure: Failure }
   | { readonly kind: "paused"; readonly pause: CallPause };

@@ -2,7 +2,7 @@
 import type { Entry } from "../../schemas/entry.ts";
 import type { ToolReturn } from "../../schemas/invocation.ts";
 import { limits } from "../../schemas/limits.ts";
-import { isCall } from "../journal/named_blobs.ts";
+import { isCall, isPaused } from "../journal/named_blobs.ts";
 import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { mergeState } from "./session_state.ts";
@@ -68,7 +68,9 @@ export class ConversationFold {
   #noteText(entry: Entry): void {
     const { message } = entry.body as { readonly message: { readonly type: string; readonly text?: string } };
     if (entry.type === "session.prompt") this.#texts.set(entry.seq, message.text ?? "");
-    if (entry.type === "session.answered") this.#texts.set(entry.seq, describeNotice(message));
+    if (entry.type === "session.answered" || entry.type === "resource.updated") {
+      this.#texts.set(entry.seq, describeNotice(message));
+    }
   }
 
   #append(entry: Entry): void {
@@ -115,7 +117,7 @@ export class ConversationFold {
   #noteOutcome(entry: Entry): void {
     const body = entry.body as { readonly id: string; readonly status: string; readonly value?: unknown };
     if (body.status !== "ok") return;
-    if (isCall(entry.type)) {
+    if (isCall(entry.type) && !isPaused(body)) {
       const value = body.value as Pick<ToolReturn, "model" | "isError" | "full" | "changes">;
       if ("pause" in value) return; // The call goes on.
       if (value.changes !== undefined) this.#changes.set(body.id, value.changes);

@@ -11,6 +11,9 @@ export type Ended<T> =
 /** A reason to abort, made once: one made for every abort would be an error with its stack, ten times as dear. */
 export const givenUp = new Error("Nobody waits for this any more");
 
+/** Why a machine's own cancel aborts an effect: a runtime that stops gives no reason, and another one may go on. */
+export const noLongerWanted = new Error("The effect was canceled");
+
 /** Bounds of {@linkcode runUntil}. */
 export interface Bounds {
   readonly clock: Clock;

@@ -7,9 +7,10 @@ import type { ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { StoredReply } from "../kernel/kernel.ts";
 import { Binaries } from "../mcp/binaries.ts";
 import type { McpCall, McpCallResult, McpRequest } from "../mcp/call.ts";
+import { pauseOf } from "../mcp/call_pause.ts";
 import type { McpClient } from "../mcp/client.ts";
 import { callFeature } from "../mcp/feature_call.ts";
-import { pagesOf, pauseOf } from "../mcp/call_pause.ts";
+import { inputOf, pagesOf } from "../mcp/input_required.ts";
 import { readResult } from "../mcp/result.ts";
 import { type CallParts, HeldCall } from "../mcp/suspended_calls.ts";
 import type { Clock } from "../seams.ts";
@@ -25,15 +26,20 @@ import {
   sentWith,
   withTold,
 } from "./mcp_rounds.ts";
+import { sendingFor, type SubscriptionDesk } from "./mcp_subscribe.ts";
 
 /** What a call needs of the connections. */
 export interface McpCallOptions extends RoundOptions {
   /** The open connection of an address, if there is one. */
   readonly clientOf: (connection: RootAddress) => McpClient | undefined;
+  /** Fingerprint of the declaration that an open connection was started by. */
+  readonly fingerprintOf?: (connection: RootAddress) => string | undefined;
   /** Tells a connection to open; resolves with its answer once it is ready or has failed. */
   readonly open: (connection: RootAddress) => Promise<StoredReply>;
   /** Tells a connection that its server refused a call as one that it does not know. */
   readonly refresh?: (connection: RootAddress) => void;
+  /** Where subscriptions to resources are kept; without it there are none. */
+  readonly subscriptions?: SubscriptionDesk;
   /** True for a text that holds a secret, or may: such a piece of a result is not kept. */
   readonly isSecret: (text: string) => boolean;
   readonly clock: Clock;
@@ -59,10 +65,16 @@ export function createMcpCall(options: McpCallOptions): Adapter {
         `Cannot call "${entry.canonicalName}": it is bound to the connection of another session`;
       return { kind: "not_started", failure: failure("catalog_mismatch", message) };
     }
+    if (routed.task !== undefined) {
+      const { followTask } = await import("./mcp_task.ts");
+      return await followTask({ ...routed, task: routed.task }, options);
+    }
     if (routed.round?.how === "held") return await resume(routed.round, routed, options);
     for (let tries = 1;; tries++) {
       const client = await readyClient(entry.binding, routed, options);
       if ("code" in client) return { kind: "not_started", failure: client };
+      const other = declaredOtherwise(entry, options);
+      if (other !== undefined) return { kind: "not_started", failure: other };
       const attempt = await callTool(client, routed, options);
       if (attempt.kind !== "not_started" || tries === triesMax) return attempt;
       // If its server ended a moment ago, the connection can be opened anew; if it lives, this is the answer. A server
@@ -72,7 +84,20 @@ export function createMcpCall(options: McpCallOptions): Adapter {
   };
 }
 
-async function readyClient(
+/** The turn's catalog is of one declaration of the server; another one's process may do something else (DM-65). */
+function declaredOtherwise(
+  { binding, canonicalName, provenance }: Routed["entry"],
+  { fingerprintOf }: McpCallOptions,
+): Failure | undefined {
+  const now = fingerprintOf?.(binding as RootAddress);
+  const { fingerprint } = provenance;
+  if (now === undefined || fingerprint === undefined || now === fingerprint) return undefined;
+  const message = `Cannot call "${canonicalName}": its server was declared otherwise since the turn began`;
+  return failure("catalog_mismatch", message);
+}
+
+/** The client of a connection, which is opened if need be; why there is none. */
+export async function readyClient(
   connection: RootAddress,
   { use: { signal } }: Routed,
   { clientOf, open, clock }: McpCallOptions,
@@ -118,8 +143,8 @@ interface Sending extends Routed {
 }
 
 async function perform(client: McpClient, routed: Sending, options: McpCallOptions): Promise<Attempt> {
-  const { entry: { definition }, arguments: input, use, begin, late, more, parts } = routed;
-  const { name, mcpMethod = "tools/call", resultSchema: schema } = definition;
+  const { entry, arguments: input, use, begin, late, more, parts } = routed;
+  const { name, mcpMethod = "tools/call", resultSchema: schema, asTask } = entry.definition;
   const takeBack = begin();
   const binaries = new Binaries(options.isSecret);
   const whole = (envelope: ToolResultEnvelope) => withAttachments(envelope, binaries, use.blobs);
@@ -131,9 +156,12 @@ async function perform(client: McpClient, routed: Sending, options: McpCallOptio
     idleMs: limits.mcpCallIdleMs,
     onProgress: parts.push,
     onAsk: parts.onAsk,
+    ...(asTask === undefined ? {} : { asTask: { ttl: limits.mcpTaskKeptMs } }),
   };
   if (mcpMethod !== "tools/call") {
-    const send = (request: McpRequest) => client.call({ ...call, request });
+    const { subscriptions: desk, isSecret } = options;
+    const change = { method: mcpMethod, given: input, client, connection: entry.binding, desk, isSecret };
+    const send = sendingFor(change, (request: McpRequest) => client.call({ ...call, request }));
     const answered = await callFeature({ method: mcpMethod, arguments: input, binaries, send });
     if (answered.status !== "read") return withoutResult(answered, { takeBack, routed, options });
     return { kind: "returned", envelope: await whole(answered.envelope) };
@@ -148,13 +176,15 @@ async function perform(client: McpClient, routed: Sending, options: McpCallOptio
     if (pages !== undefined) return pausedByPages(pages, routed);
   }
   if (answered.status !== "returned") return withoutResult(answered, { takeBack, routed, options });
-  const pause = pauseOf(answered.result, client.gate);
-  if (pause !== undefined) return await pausedBy(pause, routed, options);
+  const wanted = inputOf(answered.result, client.gate);
+  if (wanted !== undefined) return await pausedBy(wanted, routed, options);
+  const pause = pauseOf(answered.result, options.clock.now());
+  if (pause !== undefined) return { kind: "paused", pause };
   return { kind: "returned", envelope: await whole(readResult(answered.result, { schema, binaries })) };
 }
 
 /** What a result holds that is no text is kept beside it. */
-async function withAttachments(
+export async function withAttachments(
   envelope: ToolResultEnvelope,
   binaries: Binaries,
   blobs: ToolBlobs,

@@ -1,6 +1,5 @@
 /** `mcp.connect`, `mcp.list`, `mcp.watch`, `mcp.close`: what a connection asks of its server. */
 import type { PortKind } from "../../schemas/effect.ts";
-import type { CatalogSource } from "../../schemas/catalog.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
@@ -9,13 +8,13 @@ import { internOffer } from "../../actors/library.ts";
 import { canonicalBytes } from "../canonical.ts";
 import type { BlobDraft } from "../journal/unit.ts";
 import type { Connections } from "../mcp/connections.ts";
-import { type Drift, driftReason, pinTools, type ToolPin } from "../mcp/pinned_tools.ts";
-import { readTools } from "../mcp/tool_list.ts";
+import { driftFailure, driftReason, pinTools, type Review, type ToolPin } from "../mcp/pinned_tools.ts";
+import { ToolReader } from "../mcp/tool_list.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
 import { cleanFailure, cleanText } from "./clean.ts";
 import { runUntil } from "./deadline.ts";
-import type { PerformerResult, Performers } from "./performer.ts";
+import type { Performer, PerformerResult, Performers } from "./performer.ts";
 
 /** Options of {@linkcode createMcpConnection}. */
 export interface McpConnectionOptions {
@@ -30,11 +29,11 @@ export interface McpConnectionOptions {
 
 /** Compares what a server tells with what was approved of it. */
 export interface ToolReview {
-  /** Those of the tools that must not be called, and why. */
+  /** Those of the tools that must not be called, and why; and whether that is most of what was approved. */
   review(
     declaration: McpDeclaration,
     told: ReadonlyMap<string, ToolPin>,
-  ): Promise<ReadonlyMap<string, Drift> | Failure>;
+  ): Promise<Omit<Review, "pins"> | Failure>;
 }
 
 type ConnectionPort = Extract<PortKind, "mcp.connect" | "mcp.list" | "mcp.watch" | "mcp.close">;
@@ -42,8 +41,9 @@ type ConnectionPort = Extract<PortKind, "mcp.connect" | "mcp.list" | "mcp.watch"
 /** Makes the performers of connections. */
 export function createMcpConnection(options: McpConnectionOptions): Pick<Performers, ConnectionPort> {
   const { connections, redactor, seams: { clock } } = options;
+  const audited = auditOf(connections);
   return {
-    "mcp.connect": async ({ root, request, signal, report }) => {
+    "mcp.connect": audited(async ({ root, request, signal, report }) => {
       const { declaration, launch } = request.args;
       const deadlineAtMs = request.deadlineAtMs ?? clock.now();
       const onNotice = (text: string) =>
@@ -53,9 +53,9 @@ export function createMcpConnection(options: McpConnectionOptions): Pick<Perform
       if (signal.aborted) return canceled();
       const status = made.code === "mcp_connect_timed_out" ? "timed_out" : "failed";
       return { status, failure: cleanFailure(redactor, made) };
-    },
-    "mcp.list": (performance) => list(performance.root, performance, options),
-    "mcp.watch": async ({ root, request, signal }) => {
+    }),
+    "mcp.list": audited((performance) => list(performance.root, performance, options)),
+    "mcp.watch": audited(async ({ root, request, signal }) => {
       const ended = await runUntil(
         { clock, deadlineAtMs: Infinity, signal },
         () => connections.watch({ root, ...request.args, signal }),
@@ -65,13 +65,33 @@ export function createMcpConnection(options: McpConnectionOptions): Pick<Perform
       if ("code" in ended.value) return { status: "failed", failure: cleanFailure(redactor, ended.value) };
       if (ended.value.type !== "ended") return { status: "ok", value: { ...ended.value } };
       const why = cleanFailure(redactor, ended.value.failure);
-      return { status: "ok", value: { ...ended.value, failure: { ...why } } };
-    },
-    "mcp.close": async ({ root, request }) => {
+      const { end } = ended.value;
+      const said = end && { end: { ...end, stderr: cleanText(redactor, end.stderr, "durable") } };
+      return { status: "ok", value: { ...ended.value, failure: { ...why }, ...said } };
+    }),
+    "mcp.close": audited(async ({ root, request }) => {
       const end = await connections.close({ root, ...request.args });
       const log = end.log === undefined ? {} : { log: cleanText(redactor, end.log, "durable") };
       return { status: "ok", value: { ...end, stderr: cleanText(redactor, end.stderr, "durable"), ...log } };
-    },
+    }),
+  };
+}
+
+/**
+ * Wraps a performer of a connection, so that what was decided about its URLs meanwhile is in its journal: a note for each
+ * decision with its count (DM-71). Requests of calls are among those that the next of these tells of.
+ */
+function auditOf(connections: Pick<Connections, "takeUrlDecisions">) {
+  return <K extends ConnectionPort>(perform: Performer<K>): Performer<K> => async (performance) => {
+    try {
+      return await perform(performance);
+    } finally {
+      // What nobody waits for can tell nothing: the next one does.
+      const told = performance.signal.aborted ? [] : connections.takeUrlDecisions(performance.root);
+      for (const { headersStripped: _, ...decision } of told) {
+        performance.note?.("mcp.url_decision", decision as unknown as Json);
+      }
+    }
   };
 }
 
@@ -85,9 +105,10 @@ async function list(
   const raw = await connections.list({ root, launch }, signal);
   if (signal.aborted) return canceled();
   if ("code" in raw) return { status: "failed", failure: cleanFailure(redactor, raw) };
-  const options = { declaration, connection: root, capabilities };
-  const { source: read, rejected, rejectedCount, unchecked } = readTools(raw, options);
-  const drifted = await reviewed({ raw, source: read, declaration, pins, digest: seams.digest });
+  const repeatsArguments = connections.repeatsArguments({ root, launch });
+  const reader = new ToolReader({ declaration, connection: root, capabilities, repeatsArguments });
+  const drifted = await reviewed({ raw, reader, declaration, pins, digest: seams.digest });
+  const { source: read, rejected, rejectedCount, unchecked } = reader.finish();
   if ("code" in drifted) return { status: "failed", failure: cleanFailure(redactor, drifted) };
   const source = {
     ...read,
@@ -114,20 +135,30 @@ async function list(
 
 interface Reviewed extends Pick<McpConnectionOptions, "pins"> {
   readonly raw: readonly unknown[];
-  readonly source: CatalogSource;
+  readonly reader: ToolReader;
   readonly declaration: McpDeclaration;
   readonly digest: Seams["digest"];
 }
 
-/** Tools that are not what was approved, each with the reason. Our own servers are part of what runs. */
+/**
+ * Reads all tools, and gives those that are not what was approved, each with the reason. Our own servers are part of what
+ * runs. Between the pieces of a long list others have their turn: each hash is waited for.
+ */
 async function reviewed(
-  { raw, source, declaration, pins, digest }: Reviewed,
+  { raw, reader, declaration, pins, digest }: Reviewed,
 ): Promise<ReadonlyMap<string, string> | Failure> {
-  if (pins === undefined || declaration.trust === "trusted_local") return new Map();
-  const told = await pinTools(raw, new Set(source.tools.map(({ name }) => name)), digest);
-  const drifted = await pins.review(declaration, told);
-  if ("code" in drifted) return drifted;
-  return new Map([...drifted].map(([tool, drift]) => [tool, driftReason(drift, declaration.server)]));
+  const isPinned = pins !== undefined && declaration.trust !== "trusted_local";
+  const told = new Map<string, ToolPin>();
+  for (let at = 0; at < raw.length; at += limits.mcpToolsReadAtOnceMax) {
+    const piece = raw.slice(at, at + limits.mcpToolsReadAtOnceMax);
+    const offered = reader.read(piece);
+    if (isPinned) await pinTools(piece, offered, digest, told);
+  }
+  if (!isPinned) return new Map();
+  const review = await pins.review(declaration, told);
+  if ("code" in review) return review;
+  if (review.isAnother) return driftFailure(declaration.server);
+  return new Map([...review.drifted].map(([tool, drift]) => [tool, driftReason(drift, declaration.server)]));
 }
 
 function canceled(): PerformerResult {

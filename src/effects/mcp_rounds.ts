@@ -5,7 +5,7 @@ import { serverOf } from "../../schemas/ids.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { ToolResultEnvelope } from "../../schemas/tool.ts";
-import type { RawPause } from "../mcp/call_pause.ts";
+import type { RawInput } from "../mcp/input_required.ts";
 import type { HeldCall, SuspendedCalls } from "../mcp/suspended_calls.ts";
 import { errorEnvelope } from "../tools/tool.ts";
 import type { Attempt, Routed } from "./adapter.ts";
@@ -94,7 +94,7 @@ function responsesOf(answers: readonly RequestAnswer[]): JsonObject {
 }
 
 /** A server that wants something in place of a result: it has not carried the call out. */
-export async function pausedBy(raw: RawPause, routed: Routed, options: RoundOptions): Promise<Attempt> {
+export async function pausedBy(raw: RawInput, routed: Routed, options: RoundOptions): Promise<Attempt> {
   const { round, root, intent, use, entry } = routed;
   if (raw.type === "unusable") return { kind: "returned", envelope: errorEnvelope(raw.failure) };
   const over = tooMany(round);

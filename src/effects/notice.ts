@@ -1,11 +1,19 @@
-/** How another session's answer reads to a model: as data from elsewhere, never as the user's own words. */
+/** How news from elsewhere read to a model: as data, never as the user's own words. */
 
-/** One message for the model about an answer that came from another session. */
+/** One message for the model about an answer that came from another session, or a resource that changed. */
 export function describeNotice(
   message: { readonly type: string; readonly [field: string]: unknown },
 ): string {
+  if (message.type === "resource.updated") return describeUpdate(message);
   const from = typeof message["from"] === "string" ? message["from"] : "another session";
   const outcome = typeof message["outcome"] === "string" ? message["outcome"] : "unknown";
   const text = typeof message["text"] === "string" ? message["text"] : "";
   return `[answer from ${from}, outcome ${outcome}]\n${text}`;
+}
+
+function describeUpdate({ server, uri }: { readonly [field: string]: unknown }): string {
+  return `[news from the MCP server ${
+    String(server)
+  }: a resource that you subscribed to changed, or may have while the ` +
+    `server was away]\n${String(uri)}`;
 }

@@ -2,7 +2,6 @@
  * Settles a tool's result: bounds it, keeps the whole of it, makes the views (station 7). Fails closed: if anything
  * in here breaks, every view is one fixed refusal, and what the tool returned goes nowhere (DM-47).
  */
-import type { CallPause, ServerRequest } from "../../schemas/call_pause.ts";
 import { failure, type FailureCode } from "../../schemas/failure.ts";
 import type { ToolReturn } from "../../schemas/invocation.ts";
 import type { JsonObject } from "../../schemas/json.ts";
@@ -21,7 +20,7 @@ import type { Redactor } from "../redact/redactor.ts";
 import { envelopeText } from "../tools/envelope_text.ts";
 import type { ToolBlobs } from "../tools/tool.ts";
 import { head, visible } from "../tools/visible.ts";
-import { cleanChanges, cleanFailure, cleanResult, cleanText } from "./clean.ts";
+import { cleanChanges, cleanResult } from "./clean.ts";
 
 /** Longest line for people, in characters; `ToolReturn.operator` allows 500. */
 const operatorCharactersMax = 400;
@@ -94,31 +93,6 @@ export async function settleEnvelope(
 }
 
 /**
- * A pause as it is kept: in the words of a server nothing is secret, and a request whose fields hold what looks like a
- * secret is refused as a whole, since they must go back to the server as they came.
- */
-export function settlePause(pause: CallPause, redactor: Redactor): CallPause {
-  return { ...pause, requests: pause.requests.map((request) => settleRequest(request, redactor)) };
-}
-
-function settleRequest(request: ServerRequest, redactor: Redactor): ServerRequest {
-  if (request.kind === "refused") {
-    return { ...request, why: cleanFailure(redactor, request.why) };
-  }
-  const { message: words, ...rest } = { message: "", ...request };
-  const { findings, isWithheld } = redactor.json(rest, "durable");
-  if (findings.length > 0 || isWithheld) {
-    const why = "what the server asks for holds what looks like a secret, so nobody is shown it";
-    return { kind: "refused", key: request.key, why: failure("mcp_input_refused", why) };
-  }
-  if (request.kind === "sampling") return request;
-  return {
-    ...request,
-    message: head(cleanText(redactor, words, "operator"), limits.formMessageCharactersMax),
-  };
-}
-
-/**
  * Codes that a tool may give to its refusals. All others are the runtime's own words, on approvals, policy, or whether a
  * call was begun: a tool that uses one has failed, and nothing more (DM-48).
  */
@@ -141,6 +115,7 @@ const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "mcp_input_refused",
   "mcp_message_too_large",
   "mcp_protocol_error",
+  "mcp_subscription_refused",
   "mcp_rounds_exceeded",
 ]);
 

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from "../../schemas/json.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
 import { type EffectClass, ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { ErrorProvenance } from "../../schemas/tool_error.ts";
+import type { GuardedClient } from "../net/guarded_client.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
 import type { BuiltinTool, PermissionContext, ToolBlobs, ToolHandler } from "../tools/tool.ts";
@@ -18,7 +19,9 @@ import type { Adapter, Attempt, Routed } from "./adapter.ts";
 import { givenArguments } from "./given_arguments.ts";
 import type { RawArguments } from "./raw_arguments.ts";
 import { StateChanges } from "./session_state.ts";
-import { settleEnvelope, settlePause } from "./settle.ts";
+import { settleEnvelope } from "./settle.ts";
+import { settlePause } from "./settle_pause.ts";
+import { boundsOf, statusOfLost, taskIn } from "./task_patience.ts";
 import { brokenOff, classified, reportFault } from "./tool_fault.ts";
 import { useContext } from "./use_context.ts";
 
@@ -42,6 +45,8 @@ export interface ToolCallOptions {
   /** True if a session has got the whole result of a digest; without it none has. */
   readonly hasResult?: (root: RootAddress, digest: string) => Promise<boolean>;
   readonly seams: Seams;
+  /** The one way out by HTTP; without it tools reach nothing. */
+  readonly fetch?: GuardedClient["fetch"];
   /** Reaches the tools of MCP servers; without it they are refused. */
   readonly mcp?: Adapter;
   /** Reaches the tools of connected programs; without it they are refused. */
@@ -49,9 +54,9 @@ export interface ToolCallOptions {
 }
 
 /** One attempt at a call, whatever the source of its tool. */
-export type ToolCall = Performance<"tool.call"> | Performance<"mcp.call">;
+export type ToolCall = Performance<"tool.call"> | Performance<"mcp.call"> | Performance<"mcp.task">;
 
-/** Performs calls of every source: serves both ports. */
+/** Performs calls of every source: serves their ports. */
 export type CallPerformer = (call: ToolCall) => Promise<PerformerResult>;
 
 /**
@@ -72,7 +77,8 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
     const { clock } = options.seams;
     const deadlineAtMs = call.request.deadlineAtMs ?? clock.now() + entry.definition.timeoutMs;
     const given = givenArguments(call, entry, options);
-    const refusal = refusalBefore({ call, entry, deadlineAtMs, now: clock.now() }) ??
+    const task = taskIn(call, deadlineAtMs);
+    const refusal = refusalBefore({ call, entry, task, deadlineAtMs, now: clock.now() }) ??
       ("refusal" in given ? failed(given.refusal) : undefined);
     if (refusal !== undefined || "refusal" in given) {
       return told(refusal ?? canceledBefore(), { started: false, by: "runtime", source });
@@ -80,14 +86,16 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
     const { input, redactor } = given;
     const state = options.appState(call.root);
     const changes = new StateChanges(state);
-    const settling = { entry, effect: call.request.effect, options: { ...options, redactor } };
+    // Looking after a task harms nobody; whether it was applied depends on its tool.
+    const effect = task === undefined ? call.request.effect : entry.definition.effectClass;
+    const settling = { entry, effect, options: { ...options, redactor } };
     const late = (attempt: Attempt) => {
       // What comes after the end changes nothing: it is evidence.
       if (attempt.kind === "returned") void settleAttempt(attempt, [], settling).then(call.late);
     };
     let hasBegun = false;
     let work: Promise<Attempt> | undefined;
-    const ended = await runUntil({ clock, deadlineAtMs, signal: call.signal }, (signal) => {
+    const ended = await runUntil(boundsOf(call, task, { clock, deadlineAtMs }), (signal) => {
       const use = useContext({
         call,
         options: { ...options, redactor },
@@ -106,33 +114,36 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
       const { origin, key: intent = call.id } = args;
       const round = "round" in args ? args.round : undefined;
       const routed = { root: call.root, entry, arguments: input, use, intent, origin, round, begin, late };
-      return work = adapters[entry.adapter](routed);
+      return work = adapters[entry.adapter](task === undefined ? routed : { ...routed, task });
     });
     const changed = changes.end();
     if (ended.type === "threw") reportFault(options.seams, entry, ended.error);
     if (ended.type !== "done") {
       work?.then(late, () => {}); // What fails unheard says no more than is known.
-      const result = hasBegun ? afterStart(ended, entry, call.request.effect) : beforeStart(ended, entry);
+      const result = hasBegun ? afterStart(ended, entry, effect) : beforeStart(ended, entry);
       return told(result, { started: hasBegun, by: "runtime", source });
     }
     const result = await settleAttempt(ended.value, changed, settling);
-    // What pauses goes on with the same arguments.
-    const isOver = result.status === "ok" && ended.value.kind !== "paused";
-    if (isOver) options.rawArguments.drop(call.root, call.request.args.invocation);
-    const by = ended.value.kind === "returned" ? "runtime" : "tool";
+    const { kind } = ended.value;
+    if (result.status === "ok" && kind !== "paused") {
+      options.rawArguments.drop(call.root, call.request.args.invocation);
+    }
+    const by = kind === "returned" ? "runtime" : "tool";
     return told(result, { started: ended.value.kind !== "not_started", by, source });
   };
 }
 
 /** Why a call is not even handed to its adapter: nobody waits for it, or its time is over. */
 function refusalBefore(
-  { call, entry, deadlineAtMs, now }: {
+  { call, entry, task, deadlineAtMs, now }: {
     readonly call: ToolCall;
     readonly entry: CatalogEntry;
+    readonly task: Routed["task"];
     readonly deadlineAtMs: number;
     readonly now: number;
   },
 ): PerformerResult | undefined {
+  if (task !== undefined) return undefined;
   if (call.signal.aborted) return canceledBefore();
   return now >= deadlineAtMs ? { status: "timed_out", failure: timedOut(entry) } : undefined;
 }
@@ -158,14 +169,9 @@ async function settleAttempt(
   if (attempt.kind === "not_started") return failed(cleanFailure(options.redactor, attempt.failure));
   if (attempt.kind === "lost") {
     const why = cleanFailure(options.redactor, attempt.failure);
-    return { status: effect === "idempotent" ? "failed" : "unknown", failure: why };
+    return { status: statusOfLost(effect, why), failure: why };
   }
-  if (attempt.kind === "paused") {
-    return {
-      status: "ok",
-      value: { pause: settlePause(attempt.pause, options.redactor) } as unknown as Json,
-    };
-  }
+  if (attempt.kind === "paused") return settlePause(attempt.pause, { effect, redactor: options.redactor });
   // Strict: an envelope with a field that is none of its own is refused as a whole (DM-48).
   const envelope = ToolResultEnvelope.safeParse(attempt.envelope);
   if (!envelope.success) {

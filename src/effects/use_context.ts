@@ -2,6 +2,7 @@
 import type { ResolvedCatalog } from "../../schemas/catalog.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { deepFreeze } from "../canonical.ts";
+import { HttpError } from "../net/http_error.ts";
 import type { McpClient, ToolHandler, ToolUseContext } from "../tools/tool.ts";
 import { head, visible } from "../tools/visible.ts";
 import { cleanText } from "./clean.ts";
@@ -53,7 +54,13 @@ export function useContext(
     idempotencyKey: call.key,
     catalog,
     clock: options.seams.clock,
+    fetch: options.fetch ?? noWayOut,
   });
+}
+
+function noWayOut(): Promise<Response> {
+  const message = "Cannot send a request: this runtime reaches nothing by HTTP";
+  return Promise.reject(new HttpError("http_connect_failed", message, { wasSent: false }));
 }
 
 /** Catalogs never change, so one is looked through once. */

@@ -4,13 +4,13 @@ import { AgentDefinition } from "../../schemas/agent.ts";
 import { ServerId } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
-import { McpManifest } from "../../schemas/manifest.ts";
 import { canonicalBytes } from "../canonical.ts";
 import { ConfigError, readConfigFile } from "../config_file.ts";
 import type { Seams } from "../seams.ts";
 import { builtinTools } from "../tools/builtin.ts";
 import { parseYaml, type Place } from "../yaml.ts";
 import type { LoadedServer } from "./declare.ts";
+import { readManifest } from "./read_manifest.ts";
 import { embeddedAgent, embeddedNames } from "./embedded.ts";
 import { isAbsolute } from "./home.ts";
 import type { SessionHome } from "./session_home.ts";
@@ -112,7 +112,7 @@ async function readServer(
     throw new ConfigError(`Cannot read "${file}": ${why}`, file, { line: 1, column: 1 });
   }
   const text = await readText(`${folder}/${origin}`, file);
-  return { server, manifest: await readConfigFile(McpManifest, text, file), folder, origin };
+  return { server, manifest: await readManifest(text, file), folder, origin };
 }
 
 /** True if a name means an agent, whether or not it could be loaded. */

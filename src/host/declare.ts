@@ -5,11 +5,13 @@ import { type Failure, failure } from "../../schemas/failure.ts";
 import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { ConnectGate, McpDeclaration, McpManifest } from "../../schemas/manifest.ts";
+import type { TrustLevel } from "../../schemas/provenance.ts";
 import { authText, referencesOf } from "../../schemas/mcp_auth.ts";
 import type { EffectClass } from "../../schemas/tool.ts";
 import { canonicalBytes, throughJson } from "../canonical.ts";
 import type { Seams } from "../seams.ts";
 import { isAbsolute } from "./home.ts";
+import type { GivenTrust } from "./trust.ts";
 import { allowedPaths, permissionRows, realFolders, resolvePaths } from "./npm_paths.ts";
 
 /** A manifest that was read, and where. */
@@ -29,8 +31,8 @@ export interface DeclareOptions extends FingerprintOptions {
   readonly capabilities: readonly string[];
   /** Names of the host's secrets: `${NAME}` of one of them needs a grant of its own. */
   readonly secrets: ReadonlySet<string>;
-  /** True if the operator trusts a fingerprint. */
-  readonly isTrusted: (fingerprint: string) => Promise<boolean>;
+  /** How far the operator trusts a fingerprint; undefined: not at all. */
+  readonly trustOf: (fingerprint: string) => Promise<GivenTrust | undefined>;
   /** Folders outside the workspace that the operator lets servers from npm have. */
   readonly serverPaths?: readonly string[];
   /** Set for an agent that comes with troupe: its servers are ours, and we say what a repeat of their tools does. */
@@ -100,9 +102,11 @@ export async function declareServer(loaded: LoadedServer, options: DeclareOption
   const { builtIn, policy, capabilities } = options;
   const refusal = connectRefusal(server, capabilities) ?? secretRefusal(loaded, options);
   const fingerprint = await fingerprintOf(loaded, options);
-  const isTrusted = builtIn !== undefined || await options.isTrusted(fingerprint);
+  const trust: TrustLevel = builtIn !== undefined
+    ? "trusted_local"
+    : await options.trustOf(fingerprint) ?? "unknown";
   const isDenied = refusal !== undefined || policy.connect === "deny";
-  const gate: ConnectGate = isDenied ? "denied" : isTrusted ? "granted" : "prompt";
+  const gate: ConnectGate = isDenied ? "denied" : trust === "unknown" ? "prompt" : "granted";
   const folder = manifest.transport === "stdio"
     ? await workingFolder(options.workspace, manifest.cwd ?? ".", server)
     : "";
@@ -116,7 +120,7 @@ export async function declareServer(loaded: LoadedServer, options: DeclareOption
     cwd: typeof folder === "string" ? folder : "",
     ...(paths === undefined || isRefused ? {} : { paths }),
     origin,
-    trust: builtIn !== undefined ? "trusted_local" : isTrusted ? "third_party" : "unknown",
+    trust,
     gate,
     ...(problem === undefined ? {} : { problem }),
     preview: await previewOf(manifest, options.digest),

@@ -40,8 +40,8 @@ export class Declarer {
     const { policy, digest, secrets, trustFile, serverPaths = [] } = this.#options;
     const embedded = home.agent.kind === "embedded" ? embeddedAgent(home.agent.name) : undefined;
     const loaded = home.agent.kind === "embedded" ? embedded?.servers ?? [] : servers;
-    const isTrusted = async (fingerprint: string) =>
-      trustFile !== undefined && await new TrustStore(trustFile).has(fingerprint);
+    const trustOf = async (fingerprint: string) =>
+      trustFile === undefined ? undefined : await new TrustStore(trustFile).levelOf(fingerprint);
     const builtIn = embedded === undefined ? {} : { builtIn: { effects: embedded.effects } };
     const { workspace } = home;
     const declarations: McpDeclaration[] = [];
@@ -52,7 +52,7 @@ export class Declarer {
         capabilities,
         secrets,
         digest,
-        isTrusted,
+        trustOf,
         serverPaths,
         ...builtIn,
       };

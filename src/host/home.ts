@@ -1,4 +1,5 @@
 /** The host's own places: its configuration and its default store. A project folder decides neither. */
+import { capabilityRuleProblem } from "../../actors/policy/known_capability.ts";
 import { HostConfig } from "../../schemas/config.ts";
 import type { SecretSources } from "../../schemas/secret.ts";
 import { StoreError } from "../journal/store.ts";
@@ -13,6 +14,15 @@ export interface HostSettings {
   /** Undefined if there is no file: the defaults are in force. */
   readonly file: string | undefined;
 }
+
+/** The configuration, with rules for capabilities that there are: what is misspelt would forbid nothing. */
+const CheckedConfig = HostConfig.superRefine(({ policy: { capabilities } }, { addIssue }) => {
+  for (const capability of Object.keys(capabilities)) {
+    const message = capabilityRuleProblem(capability);
+    const path = ["policy", "capabilities", capability];
+    if (message !== undefined) addIssue({ code: "custom", path, message, input: capabilities });
+  }
+});
 
 /** Reads `troupe.yaml` of the host: `$TROUPE_CONFIG`, or in the user's configuration folder. Never a project's file. */
 export async function readHostSettings(env: Env): Promise<HostSettings> {
@@ -30,7 +40,7 @@ export async function readHostSettings(env: Env): Promise<HostSettings> {
     const reason = isAbsent ? "there is no such file" : "it cannot be read";
     throw new ConfigError(`Cannot read the configuration "${file}": ${reason}`, file, { line: 1, column: 1 });
   }
-  const settings = { config: await readConfigFile(HostConfig, text, file), file };
+  const settings = { config: await readConfigFile(CheckedConfig, text, file), file };
   const serverPaths = settings.config.server_paths.map((path) => besideConfig(path, env, settings));
   return {
     ...settings,

@@ -2,9 +2,10 @@
 import { z } from "zod";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
-import type { RootAddress } from "../../schemas/ids.ts";
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
 import type { Conversations } from "../effects/conversation.ts";
+import type { Adapter } from "../effects/adapter.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
 import { createModelSample } from "../effects/model_sample.ts";
 import { holdsKnownSecret, mayBeSecret } from "../effects/clean.ts";
@@ -13,6 +14,7 @@ import { createMcpConnection, type ToolReview } from "../effects/mcp_connection.
 import { createProgramCall } from "../effects/program_call.ts";
 import { type CallPerformer, createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
 import type { Connections } from "../mcp/connections.ts";
+import type { GuardedClient } from "../net/guarded_client.ts";
 import { loadScript, ScriptFileError } from "../model/load_script.ts";
 import { ModelError, type ModelProvider } from "../model/provider.ts";
 import { createScriptedProvider } from "../model/scripted.ts";
@@ -46,14 +48,21 @@ interface Place {
   readonly providers: Map<string, Promise<ModelProvider>>;
 }
 
+/** What a host reaches the outside with. */
+export interface HostReach {
+  readonly connections: Connections;
+  /** The one way out by HTTP. */
+  readonly http: Pick<GuardedClient, "fetch">;
+  readonly pins?: ToolReview;
+}
+
 /** Makes the performers of a host. */
 export function createHostPerformers(
   services: HostServices,
-  connections: Connections,
-  pins?: ToolReview,
+  { connections, http, pins }: HostReach,
 ): HostPerformers {
   const places = new Places(services);
-  const { conversations, catalogOf, journal, rawArguments, redactor, seams, suspended } = services;
+  const { conversations, catalogOf, journal, rawArguments, redactor, seams } = services;
   const call = createToolCall({
     tools: builtinTools,
     catalogOf,
@@ -69,21 +78,8 @@ export function createHostPerformers(
     rawArguments,
     hasResult: (root, digest) => conversations.hasResult(root, digest),
     seams,
-    mcp: createMcpCall({
-      clientOf: (connection) => connections.clientOf(connection),
-      open: (connection) => services.tellConnection(connection, { type: "connection.open" }),
-      refresh: (connection) => {
-        const asked = services.tellConnection(connection, {
-          type: "connection.refresh",
-          rule: "call_refused",
-        });
-        asked.catch(() => {}); // Its answer is news for the next turn; a runtime that stops asks again when it starts.
-      },
-      isSecret: (text) => mayBeSecret(redactor, text),
-      holdsSecret: (text) => holdsKnownSecret(redactor, text),
-      suspended,
-      clock: seams.clock,
-    }),
+    fetch: http.fetch,
+    mcp: mcpCallOf(services, connections),
     program: createProgramCall({ programOf: (name) => services.programs.find(name), seams }),
   });
   return {
@@ -95,6 +91,7 @@ export function createHostPerformers(
       pins,
     }),
     "mcp.call": afterHome(places, conversations, call),
+    "mcp.task": afterHome(places, conversations, call),
     "tool.call": afterHome(places, conversations, call),
     "tool.verify": createToolVerify(),
     "model.sample": createModelSample({
@@ -116,6 +113,34 @@ export function createHostPerformers(
       seams,
     }),
   };
+}
+
+/** Makes the adapter of MCP tools. */
+function mcpCallOf(services: HostServices, connections: Connections): Adapter {
+  const { redactor, seams, suspended } = services;
+  return createMcpCall({
+    clientOf: (connection) => connections.clientOf(connection),
+    fingerprintOf: (connection) => connections.fingerprintOf(connection),
+    open: (connection) => services.tellConnection(connection, { type: "connection.open" }),
+    refresh: (connection) => {
+      const asked = services.tellConnection(connection, {
+        type: "connection.refresh",
+        rule: "call_refused",
+      });
+      asked.catch(() => {}); // Its answer is news for the next turn; a runtime that stops asks again when it starts.
+    },
+    subscriptions: {
+      count: (connection) => connections.subscribed(sessionOf(connection) ?? connection),
+      keep: async (connection, uri, isWanted) => {
+        const type = isWanted ? "connection.subscribe" : "connection.unsubscribe";
+        await services.tellConnection(connection, { type, uri });
+      },
+    },
+    isSecret: (text) => mayBeSecret(redactor, text),
+    holdsSecret: (text) => holdsKnownSecret(redactor, text),
+    suspended,
+    clock: seams.clock,
+  });
 }
 
 /** Opens the session's home and reads its journal before its tool is called: the tool's own look-ups are synchronous. */

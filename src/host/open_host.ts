@@ -7,6 +7,7 @@ import { createLogins } from "./logins.ts";
 import { lockStore, type StoreLock } from "../journal/store_lock.ts";
 import { Connections, type OwnProgram } from "../mcp/connections.ts";
 import { PrivateHomes } from "../mcp/private_homes.ts";
+import { ServerLog } from "../mcp/server_log.ts";
 import { GuardedClient } from "../net/guarded_client.ts";
 import { UrlPolicy } from "../net/url_policy.ts";
 import { ProcessRegistry } from "../processes/registry.ts";
@@ -20,6 +21,7 @@ import { KnownSecrets } from "../redact/known_secrets.ts";
 import { createLocalHost } from "./local_host.ts";
 import { type HostSecret, readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
+import { eraFile, EraStore } from "./eras.ts";
 import { readFingerprintKey } from "./fingerprint_key.ts";
 import type { Env } from "./home.ts";
 import { pinFolder, PinStore } from "./pins.ts";
@@ -57,6 +59,8 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
     const way = { fetch: http.fetch, clock, digest };
+    const redactor = createDoorRedactor(known, await doorOptions(location, seams));
+    const serverLog = await ServerLog.beside({ store: location, redactor, clock, log });
     const connections = new Connections({
       registry,
       clock,
@@ -64,8 +68,10 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       onBound: (value) => void known.add({ value, name: "variable", source: "bound" }),
       homes,
       self,
+      onEnd: (end) => serverLog.note(end),
       fetch: http.fetch,
       authorize: createLogins({ ...way, trustFile: trustFile(env), known, readSecret }),
+      eras: new EraStore(eraFile(trustFile(env)), clock),
     });
     const made: { services: HostServices | undefined } = { services: undefined };
     const store = await openKvStore(location, { log });
@@ -74,9 +80,9 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       seams,
       performers: (services) => {
         made.services = services;
-        return createHostPerformers(services, connections, new PinStore(pinFolder(trustFile(env))));
+        return createHostPerformers(services, { connections, http, pins: pinsOf(env) });
       },
-      redactor: createDoorRedactor(known, await doorOptions(location, seams)),
+      redactor,
       strict: (options.strict ?? false) || config.durability === "strict",
       hasAnswerer: () => options.isAttended || answerers.areThere,
     }).catch((error) => {
@@ -84,31 +90,25 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       throw error;
     });
     answerers.denyUnheard(runtime.questions);
-    const declarer = new Declarer({
-      policy: config.policy,
-      digest,
-      secrets: new Set(valueOf.keys()),
-      serverPaths: config.server_paths,
-      trustFile: trustFile(env),
-    });
+    const declarer = declarerOf(options, new Set(valueOf.keys()));
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
-    return await openWithDoor({
-      lock,
-      runtime,
-      answerers,
-      config,
-      seams,
-      declarer,
-      registry,
-      homes,
-      http,
-      farewell,
-    });
+    const owned = { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell };
+    return await openWithDoor(owned);
   } catch (error) {
     registry.killAll();
     await lock.release();
     throw error;
   }
+}
+
+/** The pins of an operator's tools, for all stores. */
+function pinsOf(env: Parameters<typeof trustFile>[0]): PinStore {
+  return new PinStore(pinFolder(trustFile(env)));
+}
+
+function declarerOf({ config, seams, env }: OwnerOptions, secrets: ReadonlySet<string>): Declarer {
+  const { policy, server_paths: serverPaths } = config;
+  return new Declarer({ policy, digest: seams.digest, secrets, serverPaths, trustFile: trustFile(env) });
 }
 
 /** The store's own key for fingerprints, and the time. Without a key there are no fingerprints, and all else goes on. */

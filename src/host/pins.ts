@@ -4,7 +4,7 @@ import { type Failure, failure } from "../../schemas/failure.ts";
 import { Digest, ServerId } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { McpDeclaration } from "../../schemas/manifest.ts";
-import { type Drift, Pins, reviewTools, type ToolPin } from "../mcp/pinned_tools.ts";
+import { Pins, type Review, reviewTools, type ToolPin } from "../mcp/pinned_tools.ts";
 import { fileMode, folderMode, othersMayWrite, removeIfThere, replaceFile } from "./replace_file.ts";
 
 const PinFile = z.strictObject({ v: z.literal(1), server: ServerId, fingerprint: Digest, ...Pins.shape });
@@ -30,19 +30,19 @@ export class PinStore {
     this.#folder = folder;
   }
 
-  /** Compares a list with what was approved, and keeps what is new. Those that must not be called, and why. */
+  /** Compares a list with what was approved, and keeps what is new: what must not be called, and why. */
   async review(
     { server, fingerprint }: Pick<McpDeclaration, "server" | "fingerprint">,
     told: ReadonlyMap<string, ToolPin>,
-  ): Promise<ReadonlyMap<string, Drift> | Failure> {
+  ): Promise<Omit<Review, "pins"> | Failure> {
     try {
-      let drifted: ReadonlyMap<string, Drift> = new Map();
+      let reviewed: Omit<Review, "pins"> = { drifted: new Map(), isAnother: false };
       await this.#change(fingerprint, (before) => {
-        const review = reviewTools(before, told);
-        drifted = review.drifted;
-        return { v: 1, server, fingerprint, ...review.pins };
+        const { pins, ...review } = reviewTools(before, told);
+        reviewed = review;
+        return { v: 1, server, fingerprint, ...pins };
       });
-      return drifted;
+      return reviewed;
     } catch (error) {
       if (error instanceof PinsError) return failure(error.code, error.message);
       throw error;

@@ -2,8 +2,14 @@
 import { z } from "zod";
 import { Digest, ServerId } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
+import { TrustLevel } from "../../schemas/provenance.ts";
 import type { Env } from "./home.ts";
 import { fileMode, folderMode, othersMayWrite, replaceFile } from "./replace_file.ts";
+
+/** How far an operator may trust a server of others (AR-8): nobody but troupe itself is `trusted_local`. */
+export const GivenTrust = TrustLevel.extract(["team_audited", "third_party"]);
+/** How far an operator may trust a server of others. */
+export type GivenTrust = z.infer<typeof GivenTrust>;
 
 /** A server that may be started without a question, as long as its declaration has this fingerprint (DM-62). */
 export const TrustedServer = z.strictObject({
@@ -14,6 +20,8 @@ export const TrustedServer = z.strictObject({
   folder: z.string().min(1).max(limits.pathCharactersMax),
   /** When it was trusted, in milliseconds since the epoch. */
   at: z.int().nonnegative(),
+  /** Without it, it is a third party's. */
+  level: GivenTrust.optional(),
 });
 /** A server that may be started without a question. */
 export type TrustedServer = Readonly<z.infer<typeof TrustedServer>>;
@@ -64,16 +72,21 @@ export class TrustStore {
     return text === undefined ? [] : this.#parse(text);
   }
 
-  /** True if a declaration of this fingerprint is trusted. */
-  async has(fingerprint: string): Promise<boolean> {
-    return (await this.list()).some((one) => one.fingerprint === fingerprint);
+  /** How far a declaration of this fingerprint is trusted; undefined if it is not. */
+  async levelOf(fingerprint: string): Promise<GivenTrust | undefined> {
+    const found = (await this.list()).find((one) => one.fingerprint === fingerprint);
+    return found === undefined ? undefined : found.level ?? "third_party";
   }
 
-  /** Trusts servers. A fingerprint that is trusted already stays as it is. */
+  /** Trusts servers. A fingerprint that is trusted already stays as it is, but for another level. */
   async add(servers: readonly TrustedServer[]): Promise<void> {
     await this.#change((trusted) => {
       const known = new Map(trusted.map((one) => [one.fingerprint, one]));
-      for (const one of servers) if (!known.has(one.fingerprint)) known.set(one.fingerprint, one);
+      for (const one of servers) {
+        const { level, ...kept } = known.get(one.fingerprint) ?? one;
+        const given = one.level ?? level;
+        known.set(one.fingerprint, { ...kept, ...(given === undefined ? {} : { level: given }) });
+      }
       return [...known.values()];
     });
   }
@@ -98,7 +111,7 @@ export class TrustStore {
     await lock.lock(true);
     const before = await this.list();
     const after = change(before);
-    if (after.length !== before.length) await this.#write(after);
+    if (JSON.stringify(after) !== JSON.stringify(before)) await this.#write(after);
   }
 
   /** The lock file is never deleted: two processes could then lock different files of one name. */

@@ -1,6 +1,6 @@
 /** Examination of a store: every chain, head, blob and snapshot, and how far each stream is sound. Reads only. */
 import { type Entry, StreamHead } from "../../schemas/entry.ts";
-import { attachmentIn, mayNameBlobs, shelvedHashIn } from "./named_blobs.ts";
+import { attachmentIn, attachmentsOf, mayNameBlobs, shelvedHashIn } from "./named_blobs.ts";
 import { restoreBody } from "./stream_reader.ts";
 import { readBlob } from "./blobs.ts";
 import { keys, prefixes } from "./keys.ts";
@@ -216,6 +216,9 @@ class Round {
     // A lost attachment is told, but the stream goes on without it: nothing is decided by it.
     if (attachment !== undefined && await this.#examineBlob({ root, seq, name: attachment })) {
       names.push(attachment);
+      for (const name of attachmentsOf(await readBlob(this.#store, attachment, this.#digest))) {
+        if (await this.#examineBlob({ root, seq, name })) names.push(name);
+      }
     }
     const catalog = shelvedHashIn(whole);
     if (catalog === undefined) return true;

@@ -1,5 +1,7 @@
 /** Which blobs an entry names besides its own body: what must be kept, checked and copied with it. */
+import { z } from "zod";
 import type { Entry } from "../../schemas/entry.ts";
+import { Attachment } from "../../schemas/tool.ts";
 
 interface NamingBody {
   readonly message?: { readonly catalog?: { readonly hash?: string }; readonly offer?: string | null };
@@ -33,13 +35,30 @@ export function attachmentIn(entry: Entry): string | undefined {
   return entry.kind === "outcome" && isCall(entry.type) ? body?.value?.full?.digest : undefined;
 }
 
+const KeptResult = z.looseObject({ attachments: z.array(Attachment) });
+
+/** What a whole result names besides, each kept in a blob of its own; nothing for bytes that are no such result. */
+export function attachmentsOf(result: Uint8Array): readonly string[] {
+  try {
+    const { data } = KeptResult.safeParse(JSON.parse(new TextDecoder().decode(result)));
+    return [...new Set(data?.attachments.map(({ digest }) => digest))];
+  } catch {
+    return [];
+  }
+}
+
 /** True if an entry of this kind may name further blobs in its body, so the body must be looked at. */
 export function mayNameBlobs({ kind, type }: Pick<Entry, "kind" | "type">): boolean {
   if (kind === "input") return type === "catalog.issued" || type === "connection.offered";
   return kind === "outcome" && (type === "catalog.seal" || type === "mcp.list" || isCall(type));
 }
 
-/** True for the effects that are calls of tools, whatever their source: their outcomes are settled results. */
+/** True for the effects that are calls of tools, whatever their source: their outcomes are settled results, or pauses. */
 export function isCall(type: string): boolean {
-  return type === "tool.call" || type === "mcp.call";
+  return type === "tool.call" || type === "mcp.call" || type === "mcp.task";
+}
+
+/** True for the outcome of a call that goes on: it has no result yet (`PausedCall`). */
+export function isPaused(body: unknown): boolean {
+  return Object(Object(body).value).pause !== undefined;
 }

@@ -4,6 +4,7 @@ import { type IntentId, intentKey, type RootAddress } from "../../schemas/ids.ts
 import { limits } from "../../schemas/limits.ts";
 import type { PortKind, PortRequest } from "../../schemas/effect.ts";
 import type { EffectClass } from "../../schemas/tool.ts";
+import { noLongerWanted } from "../effects/deadline.ts";
 import type { Performance, Performer, PerformerResult } from "../effects/performer.ts";
 import type { PortRecord } from "./desk.ts";
 import { type Kernel, type Running, tell } from "./kernel.ts";
@@ -35,7 +36,8 @@ export function start(kernel: Kernel, what: Start): void {
     isOver: false,
   };
   kernel.running.set(key, running);
-  perform(kernel, what, running, early ? `${key}@${kernel.journal.epoch}` : key);
+  if (early && record.request.port === "mcp.call") noteEarly(kernel, key);
+  perform(kernel, what, running, early ? earlyKey(kernel, key) : key);
 }
 
 function perform(kernel: Kernel, what: Start, running: Running, key: string): void {
@@ -43,7 +45,7 @@ function perform(kernel: Kernel, what: Start, running: Running, key: string): vo
   const performance: Performance = {
     root,
     id: record.id,
-    key: downstreamKey(root, record.request, key),
+    key: downstreamKey(kernel, { root, request: record.request, own: key }),
     attempt,
     request: record.request,
     signal: running.abort.signal,
@@ -65,12 +67,25 @@ function perform(kernel: Kernel, what: Start, running: Running, key: string): vo
   }
 }
 
+function earlyKey({ journal: { epoch } }: Kernel, key: string): string {
+  return `${key}@${epoch}`;
+}
+
+/** A call that is forgotten here is only tried again under its bare id, which harms nobody: early calls are idempotent. */
+function noteEarly({ earlyCalls }: Kernel, key: string): void {
+  earlyCalls.add(key);
+  const [oldest] = earlyCalls;
+  if (earlyCalls.size > limits.earlyCallsNotedMax && oldest !== undefined) earlyCalls.delete(oldest);
+}
+
 /** The key stays the first attempt's, so that a target that deduplicates meets the same key again. */
-function downstreamKey(root: RootAddress, request: PortRequest, own: string): string {
-  if (request.port !== "tool.call" && request.port !== "tool.verify" && request.port !== "mcp.call") {
-    return own;
-  }
-  return request.args.key === undefined ? own : intentKey(root, request.args.key);
+function downstreamKey(
+  kernel: Kernel,
+  { root, request, own }: { readonly root: RootAddress; readonly request: PortRequest; readonly own: string },
+): string {
+  if (!("invocation" in request.args) || request.args.key === undefined) return own;
+  const first = intentKey(root, request.args.key);
+  return kernel.earlyCalls.has(first) ? earlyKey(kernel, first) : first;
 }
 
 function finish(kernel: Kernel, what: Start, running: Running, result: PerformerResult): void {
@@ -124,7 +139,7 @@ export function cancel(kernel: Kernel, root: RootAddress, record: PortRecord, at
     kernel.running.delete(key);
     return end(kernel, root, { id: record.id, attempt, result: withDoubt(effect, attempt, canceled()) });
   }
-  running.abort.abort();
+  running.abort.abort(noLongerWanted);
   const graceEndsAt = kernel.seams.clock.now() + limits.cancelGraceMs;
   kernel.seams.clock.sleepUntil(graceEndsAt).then(() => {
     if (kernel.stopped !== undefined || kernel.running.get(key) !== running) return;
@@ -173,7 +188,7 @@ export function abandon(kernel: Kernel, root: RootAddress, ids: readonly IntentI
 export function restart(kernel: Kernel, what: Start): void {
   const key = intentKey(what.root, what.record.id);
   if (kernel.stopped !== undefined || what.record.withdrawn || kernel.running.has(key)) return;
-  if (waitsForPeople(what.record.request.port)) return start(kernel, what);
+  if (onlyWaits(what.record.request.port)) return start(kernel, what);
   const { effect } = what.record.request;
   const running: Running = {
     attempt: what.attempt,
@@ -198,9 +213,12 @@ export function restart(kernel: Kernel, what: Start): void {
   else kernel.reasks.waiting.push(begin);
 }
 
-/** Timers and questions wait, they do no work: the gate is not for them. */
-function waitsForPeople(port: PortKind): boolean {
-  return port === "timer.set" || port === "question.ask";
+/**
+ * Timers, questions and the tasks of others wait, they do no work: the gate is not for them, and that they go on waiting
+ * is no new attempt at anything.
+ */
+export function onlyWaits(port: PortKind): boolean {
+  return port === "timer.set" || port === "question.ask" || port === "mcp.task";
 }
 
 function admitNext(kernel: Kernel): void {

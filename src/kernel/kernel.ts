@@ -95,6 +95,8 @@ export interface Kernel {
   /** Roots whose open intents this runtime has taken over: born here, or recovered. */
   readonly recovered: Set<RootAddress>;
   readonly running: Map<string, Running>;
+  /** Calls that were begun early, the newest last: later attempts of theirs carry the key that they had (K3). */
+  readonly earlyCalls: Set<string>;
   /** Inbox rows that are in a mailbox or in an undurable unit (K13). */
   readonly claimed: Set<string>;
   /** Receivers of messages that wait for a catalog; what comes after waits behind it (K13). */

@@ -30,6 +30,7 @@ export function createKernel(parts: KernelParts): Kernel {
     waking: new Set(),
     recovered: new Set(),
     running: new Map(),
+    earlyCalls: new Set(),
     claimed: new Set(),
     bringing: new Map(),
     replyWaiters: new Map(),

@@ -6,7 +6,7 @@ import { comparePositions, intentKey } from "../../schemas/ids.ts";
 import type { Operation } from "../../schemas/retry.ts";
 import type { PerformerResult } from "../effects/performer.ts";
 import type { PortRecord } from "./desk.ts";
-import { interrupted, restart } from "./dispatch.ts";
+import { interrupted, onlyWaits, restart } from "./dispatch.ts";
 import type { Kernel } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
 import { writeNote } from "./note.ts";
@@ -37,8 +37,7 @@ function decide(kernel: Kernel, root: LiveRoot, port: PortRecord): void {
 /** The next attempt of the same intent, under the same key; counted in the journal (K7). */
 function askAgain(kernel: Kernel, root: LiveRoot, port: PortRecord): void {
   const { request, id } = port;
-  // A timer or a question that goes on waiting is no new attempt at anything.
-  const isWaiting = request.port === "timer.set" || request.port === "question.ask";
+  const isWaiting = onlyWaits(request.port);
   const attempt = (root.attempts.get(id) ?? 1) + (isWaiting ? 0 : 1);
   if (attempt > attemptsMax(request.effect)) {
     const why = interrupted(attempt - 1);

@@ -4,12 +4,14 @@ import type { JsonObject } from "../../schemas/json.ts";
 import { givenUp } from "../effects/deadline.ts";
 import { oneLine } from "./plain_text.ts";
 import { AnswerLostError, NotSentError } from "./asked.ts";
-import { anyResult, cancelReason, type Connection, foreverMs, refusal } from "./request.ts";
-import { ErrorCode, type JSONRPCMessage, McpError, type Progress } from "./sdk_v1.ts";
+import { type ProgressNotice, rpcCodes, RpcError } from "./protocol.ts";
+import { cancelReason, type Connection, refusal } from "./request.ts";
+import type { JSONRPCMessage } from "./sdk_v1.ts";
 import type { AnswerAsk, Asking } from "./server_requests.ts";
+import { traceParentOf } from "./trace_parent.ts";
 
 /** How long an answer is still waited for after we gave a call up, in milliseconds. Some servers never send one. */
-const graceMs = 2_000;
+const answerGraceMs = 2_000;
 /** Reports of progress that are passed on for one call; later ones only keep it alive. */
 const progressReportsMax = 10_000;
 const progressCharactersMax = 500;
@@ -28,8 +30,10 @@ export interface McpCall {
   readonly request?: McpRequest;
   /** What stands beside the arguments: answers that the server wanted first. */
   readonly more?: JsonObject;
-  /** The same for every attempt: for servers that deduplicate. */
-  readonly key: string;
+  /** Asks for the call to be carried out as a task, and for how long the server is to keep it. Milliseconds. */
+  readonly asTask?: { readonly ttl: number };
+  /** The same for every attempt: for servers that deduplicate. What only asks about a call has none. */
+  readonly key?: string;
   readonly signal: AbortSignal;
   /** How long the server may be silent; progress makes it begin anew. Milliseconds. */
   readonly idleMs: number;
@@ -81,6 +85,12 @@ export async function performCall(
   return await new RunningCall(connection, call, asking).run();
 }
 
+/** What a server is told of a call besides what it asks: for servers that deduplicate, and for those that trace. */
+function metaOf(key: string): JsonObject {
+  const traceparent = traceParentOf(key);
+  return { "troupe/idempotency-key": key, ...(traceparent === undefined ? {} : { traceparent }) };
+}
+
 class RunningCall {
   readonly #connection: Connection;
   readonly #call: McpCall;
@@ -107,18 +117,16 @@ class RunningCall {
   }
 
   #ask(): Promise<Answer> {
-    const { tool, arguments: args, key, request, more } = this.#call;
-    const { sdk, transport } = this.#connection;
-    const { method, params } = request ??
-      { method: "tools/call", params: { name: tool, arguments: args, ...more } };
-    const asked = { method, params: { ...params, _meta: { "troupe/idempotency-key": key } } };
+    const { key } = this.#call;
+    const { protocol, transport } = this.#connection;
+    const { method, params } = requestOf(this.#call);
+    const asked = { method, params: { ...params, ...(key === undefined ? {} : { _meta: metaOf(key) }) } };
     this.#restartSilence();
-    const answer = sdk.request(asked, anyResult, {
+    const answer = protocol.request(asked, {
       signal: this.#giveUp.signal,
-      timeout: foreverMs,
-      onprogress: (progress) => this.#noteProgress(progress),
+      onProgress: (progress) => this.#noteProgress(progress),
     });
-    // The SDK hands a request over before it returns.
+    // It is handed over before it returns.
     this.#request = transport.asked.last;
     const { onStray } = this.#call;
     if (onStray !== undefined) {
@@ -152,7 +160,7 @@ class RunningCall {
     this.#silentAtMs = this.#connection.clock.now() + this.#call.idleMs;
   }
 
-  #noteProgress({ progress, total, message }: Progress): void {
+  #noteProgress({ progress, total, message }: ProgressNotice): void {
     this.#restartSilence();
     if (++this.#reports > progressReportsMax) return;
     const amount = total === undefined ? `${progress}` : `${progress} of ${total}`;
@@ -166,11 +174,12 @@ class RunningCall {
     const loss = told ?? failure("mcp_protocol_error", "The call could not be sent to the MCP server");
     switch (transport.asked.stateOf(this.#request)) {
       case "over":
+        if (isOfOtherRevision(answer.error)) return this.#concludeUnspoken(answer.error);
         return {
           status: "refused",
           failure: refusal("the call", answer.error),
           isUnknown: this.#call.request === undefined && isUnknownCall(answer.error),
-          ...(answer.error instanceof McpError ? { code: answer.error.code, data: answer.error.data } : {}),
+          ...(answer.error instanceof RpcError ? { code: answer.error.code, data: answer.error.data } : {}),
         };
       case "written":
         return { status: "lost", failure: { ...loss, message: `${loss.message}; ${doubt}`.slice(0, 2_000) } };
@@ -180,6 +189,15 @@ class RunningCall {
           failure: answer.error instanceof NotSentError ? answer.error.failure : loss,
         };
     }
+  }
+
+  /** The server does not speak this revision any more: certainly it did nothing, and the next connection finds out anew. */
+  #concludeUnspoken(error: unknown): McpCallResult {
+    const { transport, isRemote } = this.#connection;
+    const why = refusal("the call", error);
+    // A process that is ended here would have the call made once more within the same attempt.
+    if (isRemote) transport.end(why);
+    return { status: "not_sent", failure: why };
   }
 
   /** Tells the server, and gives it a moment: an answer that was on its way settles what would else be in doubt. */
@@ -194,6 +212,8 @@ class RunningCall {
     }
     const late = new Promise<JSONRPCMessage>((resolve) => transport.asked.redirect(this.#request, resolve));
     this.#giveUp.abort(cancelReason);
+    // Whoever hangs up hears no answer any more.
+    const graceMs = this.#connection.protocol.hangsUp ? 0 : answerGraceMs;
     const grace = clock.sleepUntil(clock.now() + graceMs, this.#over.signal);
     const message = await Promise.race([late, grace, transport.lost]);
     // An error says no more than that it was stopped: how far it had come, nobody knows.
@@ -204,10 +224,25 @@ class RunningCall {
   }
 }
 
-/** The protocol has these two codes for a tool that is not there and for arguments that are not those it takes. */
+function requestOf({ tool, arguments: args, asTask, request, more }: McpCall): McpRequest {
+  if (request !== undefined) return request;
+  const params = { name: tool, arguments: args, ...(asTask === undefined ? {} : { task: asTask }), ...more };
+  return { method: "tools/call", params };
+}
+
+/** The protocol has these codes for a tool that is not there, and for arguments and headers that are not those it takes. */
+const unknownCodes: ReadonlySet<number> = new Set([
+  rpcCodes.invalidParams,
+  rpcCodes.methodNotFound,
+  rpcCodes.headerMismatch,
+]);
+
 function isUnknownCall(error: unknown): boolean {
-  return error instanceof McpError &&
-    (error.code === ErrorCode.InvalidParams || error.code === ErrorCode.MethodNotFound);
+  return error instanceof RpcError && unknownCodes.has(error.code);
+}
+
+function isOfOtherRevision(error: unknown): boolean {
+  return error instanceof RpcError && error.code === rpcCodes.versionUnsupported;
 }
 
 function stopped(stop: Stop, message: string): Failure {

@@ -7,6 +7,7 @@ export class CallCount {
   readonly #clock: Clock;
   #inFlight = 0;
   #served = 0;
+  /** When the last call began or ended, in milliseconds since the epoch. */
   #quietSinceMs: number;
   #quiet = Promise.withResolvers<void>();
 
@@ -26,14 +27,23 @@ export class CallCount {
     return this.#inFlight === 0;
   }
 
-  /** When the last call began or ended, in milliseconds since the epoch. */
-  get quietSinceMs(): number {
-    return this.#quietSinceMs;
-  }
-
   /** Resolves once no call is in flight. */
   get quiet(): Promise<void> {
     return this.#quiet.promise;
+  }
+
+  /** Resolves when nobody has called for long, none is in flight and nothing else holds; never once `signal` is aborted. */
+  async idle({ idleMs, isHeld, signal }: {
+    readonly idleMs: number;
+    readonly isHeld: () => boolean;
+    readonly signal: AbortSignal;
+  }): Promise<void> {
+    while (!this.isQuiet || isHeld() || this.#clock.now() < this.#quietSinceMs + idleMs) {
+      const sinceMs = isHeld() ? this.#clock.now() : this.#quietSinceMs;
+      if (this.isQuiet) await this.#clock.sleepUntil(sinceMs + idleMs, signal);
+      else await this.quiet;
+      if (signal.aborted) return await new Promise(() => {});
+    }
   }
 
   /** The same client, with its calls counted. */
@@ -43,9 +53,11 @@ export class CallCount {
       ...(client.capabilities === undefined ? {} : { capabilities: client.capabilities }),
       isRemote: client.isRemote,
       gate: client.gate,
+      ...(client.subscriptions === undefined ? {} : { subscriptions: client.subscriptions }),
       closed: client.closed,
       list: (signal) => client.list(signal),
       listChanged: () => client.listChanged(),
+      taskTold: (task, signal) => client.taskTold(task, signal),
       close: () => client.close(),
       kill: () => client.kill(),
       call: async (request) => {

@@ -2,9 +2,20 @@
 import type { ReadVariable } from "./variables.ts";
 
 /** Variables of ours that every server gets, if they are set: nothing else is inherited. */
-const inherited = ["PATH", "LANG", "LC_ALL", "TERM", "TMPDIR"];
+const inherited = [
+  "PATH",
+  "LANG",
+  "LC_ALL",
+  "LC_CTYPE",
+  "TERM",
+  "COLORTERM",
+  "TMPDIR",
+  "TMP",
+  "TEMP",
+  "TZ",
+];
 /** Windows programs do not start without these. */
-const inheritedOnWindows = ["SystemRoot", "TEMP", "PATHEXT"];
+const inheritedOnWindows = ["SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT"];
 /** Where programs look for what belongs to their user: each server has a folder of its own. */
 const ofHome = Deno.build.os === "windows" ? ["HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"] : ["HOME"];
 

@@ -41,6 +41,7 @@ export class ChildTransport implements Wire {
   /** Why there is no connection any more; resolves once. */
   readonly lost: Promise<Failure>;
   readonly asked = new Asked();
+  readonly isPerRequest = false;
   readonly #child: Child;
   readonly #clock: Clock;
   readonly #onNoise: (line: string) => void;
@@ -81,6 +82,10 @@ export class ChildTransport implements Wire {
   start(): Promise<void> {
     this.#watch();
     return Promise.resolve();
+  }
+
+  begin(): void {
+    this.protocolVersion = "";
   }
 
   /** Sends a message behind all others. Rejects with {@linkcode NotSentError} if nothing of it was written. */

@@ -1,34 +1,37 @@
 /** A connection to an MCP server: handshake, tools, calls, end; by a child process, or by whatever else carries it. */
 import { z } from "zod";
-import type { RequestGate } from "../../schemas/call_pause.ts";
-import { McpCapability, type McpEnd, type McpGreeting } from "../../schemas/effect.ts";
+import type { McpEnd, McpGreeting } from "../../schemas/effect.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
+import type { JsonObject } from "../../schemas/json.ts";
+import { limits } from "../../schemas/limits.ts";
+import type { RequestGate } from "../../schemas/call_pause.ts";
 import type { McpAsks } from "../../schemas/manifest.ts";
-import { version } from "../version.ts";
+import type { McpEra } from "../../schemas/mcp_revision.ts";
 import { type Ended, runUntil } from "../effects/deadline.ts";
 import type { Child } from "../processes/child.ts";
 import type { Clock } from "../seams.ts";
-import { head } from "../tools/visible.ts";
-import { type McpCall, type McpCallResult, performCall } from "./call.ts";
 import { NotSentError, RequestError } from "./asked.ts";
+import type { McpCall, McpCallResult } from "./call.ts";
 import { ChildTransport } from "./child_transport.ts";
-import { lastWords, oneLine, plainText } from "./plain_text.ts";
-import { type Connection, foreverMs, McpFault, refusal } from "./request.ts";
-import { Client, McpError } from "./sdk_v1.ts";
-import { Asking, offeredTo, ServerRequests } from "./server_requests.ts";
-import { ServerNotices } from "./server_notices.ts";
-import { listTools } from "./tool_pages.ts";
+import { type EraTry, leadsOn } from "./era.ts";
+import { OpenClient, withLastWords } from "./open_client.ts";
+import { lastText, oneLine } from "./plain_text.ts";
+import { type AnswerRequest, type McpProtocol, RpcError, type Speak } from "./protocol.ts";
+import { McpFault, refusal } from "./request.ts";
+import { offeredTo, ServerRequests } from "./server_requests.ts";
+import type { Subscriptions } from "./subscriptions.ts";
 import type { FarSide, Wire } from "./wire.ts";
 
 export type { McpCall, McpCallResult } from "./call.ts";
 export { McpFault } from "./request.ts";
 
-const versionCharactersMax = 40;
-const nameCharactersMax = 200;
-const capabilitiesMax = 64;
-const stderrCharactersMax = 20_000;
-const lastWordsCharactersMax = 1_000;
 const problemCharactersMax = 300;
+
+/** Who speaks which era; loaded with the first server of it. */
+const speakers: { readonly [E in McpEra]: () => Promise<{ readonly speak: Speak }> } = {
+  legacy: () => import("./protocol_v1.ts"),
+  modern: () => import("./protocol_v2.ts"),
+};
 
 /** What every handshake is given. */
 export interface HandshakeOptions {
@@ -41,7 +44,13 @@ export interface HandshakeOptions {
   readonly signal: AbortSignal;
   /** Told in one line for people what is odd about the server, but does no harm. */
   readonly onNotice?: (text: string) => void;
-  /** What the server may ask of us. */
+  /** What is tried, in its order, as long as the server shows to be of another era; the legacy one without. */
+  readonly eras?: readonly EraTry[];
+  /** The revision that is offered in the legacy era; the newest without. */
+  readonly revision?: string | undefined;
+  /** What we say that we can do; without it, what `asks` lets the server ask. */
+  readonly capabilities?: JsonObject;
+  /** What the server may ask of us: nothing without, so that no server waits for anything of ours. */
   readonly asks?: McpAsks | undefined;
 }
 
@@ -59,12 +68,14 @@ export interface Carrier {
   readonly noise: () => number;
   /** What is known of the session besides, once it is open. */
   readonly session?: () => McpGreeting["session"];
+  /** Told of the tools whenever they were listed. */
+  readonly learn?: (tools: readonly unknown[]) => void;
 }
 
 /** How a connection ended: why, and how the process did, if there was one. */
 export interface McpClosed {
   readonly failure: Failure;
-  readonly end: Pick<McpEnd, "code" | "signal"> | undefined;
+  readonly end: Pick<McpEnd, "code" | "signal" | "stderr"> | undefined;
 }
 
 /** An open connection to a server. */
@@ -82,6 +93,10 @@ export interface McpClient {
   call(request: McpCall): Promise<McpCallResult>;
   /** Resolves once the server has said that what it offers changed since its tools were listed last. */
   listChanged(): Promise<void>;
+  /** The resources that are subscribed to in this session. */
+  readonly subscriptions?: Subscriptions;
+  /** Resolves with the next news of a task, until `signal` is aborted. */
+  taskTold(task: string, signal: AbortSignal): Promise<void>;
   /** Resolves when the connection was lost or closed and the process has ended. Never rejects. */
   readonly closed: Promise<McpClosed>;
   /** Closes the connection and ends the process by the ladder. Calls in flight are `lost` before. One for all callers. */
@@ -98,31 +113,41 @@ export async function openMcpClient(options: McpClientOptions): Promise<McpClien
 }
 
 /**
- * Shakes hands with a server. Throws {@linkcode McpFault} if the server ends first, says nothing in time, speaks
- * another protocol, or nobody wants it any more; the other side has ended by then. Only what is answered is declared: a
- * server that asks for something else gets an error, so that none waits for us.
+ * Begins to speak with a server. Throws {@linkcode McpFault} if the server ends first, says nothing in time, speaks
+ * another protocol, or nobody wants it any more; the other side has ended by then.
  */
 export async function openOver(carrier: Carrier, options: HandshakeOptions): Promise<McpClient> {
   const { wire, far } = carrier;
-  const { clock, connectMs, signal } = options;
-  const sdk = new Client({ name: "troupe", version }, { capabilities: offeredTo(options.asks) });
-  const requests = new ServerRequests(sdk, options.asks);
+  const { clock, connectMs, eras = [{ era: "legacy" }] } = options;
   const deadlineAtMs = options.deadlineAtMs ?? clock.now() + connectMs;
-  // The signal stays with us: a handshake is not canceled by a message but by the end of the other side.
-  const ended = await runUntil(
-    { clock, deadlineAtMs, signal },
-    () => sdk.connect(wire, { timeout: foreverMs }),
-  );
-  // What could not be sent because the server is ending: how it ended says more.
-  if (ended.type === "threw" && ended.error instanceof NotSentError && !carrier.session) await wire.lost;
-  const loss = wire.loss;
-  if (ended.type === "done" && loss === undefined) {
-    return new OpenClient({ sdk, transport: wire, clock }, carrier, { requests, asks: options.asks });
+  const attempts = new Map<McpEra, Ended<unknown>>();
+  const requests = new ServerRequests(options.asks);
+  const started = await runUntil({ clock, deadlineAtMs, signal: options.signal }, () => wire.start());
+  if (started.type !== "done") attempts.set("legacy", started);
+  for (const { era, withinMs = Infinity } of started.type === "done" ? eras : []) {
+    // Whoever has answered in the words of an era is not asked in them again.
+    if ((attempts.get(era)?.type ?? "late") !== "late") break;
+    const { speak } = await speakers[era]();
+    // What has to be loaded first is not the server's fault.
+    const endsAtMs = Math.min(deadlineAtMs, clock.now() + withinMs);
+    const capabilities = options.capabilities ?? offeredTo(options.asks, era);
+    const order = { ...options, capabilities, deadlineAtMs: endsAtMs };
+    const ended = await speakOnce(carrier, speak, order, requests.answer);
+    if (ended.type === "done" && wire.loss === undefined) {
+      const isRemote = carrier.session !== undefined;
+      return new OpenClient({ protocol: ended.value, transport: wire, clock, isRemote }, carrier, requests);
+    }
+    const isOther = leadsOn(era, ended);
+    // Why a server is not of the modern era says nothing, if there is another reason.
+    if (!isOther) attempts.delete("legacy");
+    attempts.set(era, ended);
+    if (!isOther || wire.loss !== undefined) break;
   }
+  const { loss } = wire;
   await wire.close();
   await far.end();
   const reason = whyNotOpened({
-    ended,
+    ended: attempts.get("legacy") ?? attempts.get("modern") ?? { type: "canceled" },
     loss,
     connectMs,
     noise: carrier.noise(),
@@ -131,12 +156,29 @@ export async function openOver(carrier: Carrier, options: HandshakeOptions): Pro
   throw new McpFault(withLastWords(reason, far.lastWords()));
 }
 
+/** Begins to speak in the words of one era. */
+async function speakOnce(
+  { wire, session }: Carrier,
+  speak: Speak,
+  { clock, deadlineAtMs = Infinity, signal, capabilities = {}, revision }: HandshakeOptions,
+  onRequest: AnswerRequest,
+): Promise<Ended<McpProtocol>> {
+  const offer = revision === undefined ? {} : { revision };
+  const ended = await runUntil(
+    { clock, deadlineAtMs, signal },
+    (enough) => speak(wire, { capabilities, signal: enough, onRequest, ...offer }),
+  );
+  // What could not be sent because the server is ending: how it ended says more.
+  if (ended.type === "threw" && ended.error instanceof NotSentError && session === undefined) await wire.lost;
+  return ended;
+}
+
 /** A process that is ended by the ladder. */
 function farSideOf(child: Child): FarSide {
   return {
     end: async () => {
       const { code, signal } = await child.close();
-      return { code, signal, stderr: plainText(child.stderr(), Infinity).slice(-stderrCharactersMax) };
+      return { code, signal, stderr: lastText(child.stderr(), limits.mcpStderrCharactersMax) };
     },
     kill: () => child.kill(),
     lastWords: () => child.stderr(),
@@ -149,7 +191,7 @@ function noteNoise({ onNotice }: HandshakeOptions, line: string): void {
 
 /** What is known of a handshake that was not finished. */
 interface Attempt {
-  readonly ended: Ended<void>;
+  readonly ended: Ended<unknown>;
   readonly loss: Failure | undefined;
   readonly connectMs: number;
   /** Lines that were no messages. */
@@ -182,88 +224,8 @@ function whyNotOpened({ ended, loss, connectMs, noise, isRemote }: Attempt): Fai
 }
 
 function problemOf(error: unknown): string {
-  if (error instanceof McpError) return refusal("the handshake", error).message;
+  if (error instanceof RpcError) return refusal("the handshake", error).message;
   // An error of the schema lists every field of the answer; nobody can do anything about those but the server's authors.
   if (error instanceof z.core.$ZodError) return "its answer to initialize is not what the protocol asks for";
   return oneLine(error instanceof Error ? error.message : String(error), problemCharactersMax);
-}
-
-function withLastWords(reason: Failure, stderr: string): Failure {
-  const words = lastWords(stderr, lastWordsCharactersMax);
-  if (words === "" || reason.code === "mcp_connection_closed") return reason;
-  return { ...reason, message: head(`${reason.message}; its last words: ${words}`, 2_000) };
-}
-
-/** What the server asks of us, and what of that it may. */
-interface Requests {
-  readonly requests: ServerRequests;
-  readonly asks: McpAsks | undefined;
-}
-
-class OpenClient implements McpClient {
-  readonly greeting: Omit<McpGreeting, "tookMs">;
-  readonly capabilities: readonly string[];
-  readonly isRemote: boolean;
-  readonly closed: Promise<McpClosed>;
-  readonly #connection: Connection;
-  readonly #far: FarSide;
-  readonly #notices: ServerNotices;
-  readonly #requests: ServerRequests;
-  readonly gate: RequestGate | undefined;
-
-  constructor(connection: Connection, { far, session }: Carrier, { requests, asks }: Requests) {
-    this.#connection = connection;
-    this.#requests = requests;
-    this.gate = asks?.elicitation === "deny" ? undefined : asks?.elicitation ?? "prompt";
-    this.#far = far;
-    const opened = session?.();
-    this.isRemote = session !== undefined;
-    this.greeting = { ...greetingOf(connection), ...(opened === undefined ? {} : { session: opened }) };
-    this.capabilities = Object.keys(connection.sdk.getServerCapabilities() ?? {})
-      .map((name) => oneLine(name, versionCharactersMax)).slice(0, capabilitiesMax);
-    this.closed = this.#end();
-    this.#notices = new ServerNotices(connection.sdk);
-  }
-
-  list(signal: AbortSignal): Promise<readonly unknown[]> {
-    this.#notices.listing();
-    return listTools(this.#connection, signal);
-  }
-
-  listChanged(): Promise<void> {
-    return this.#notices.changed();
-  }
-
-  call(request: McpCall): Promise<McpCallResult> {
-    const asking = new Asking(request.onAsk);
-    const perform = () => performCall(this.#connection, request, asking);
-    return this.#notices.during(request.onProgress, () => this.#requests.during(asking, perform));
-  }
-
-  async close(): Promise<McpEnd> {
-    await this.#connection.transport.close();
-    const log = this.#notices.log(stderrCharactersMax);
-    return { ...await this.#far.end(), ...(log === "" ? {} : { log }) };
-  }
-
-  kill(): void {
-    void this.#connection.transport.close();
-    this.#far.kill();
-  }
-
-  /** A server without a connection is of no use: whatever lost it, the process is ended too. */
-  async #end(): Promise<McpClosed> {
-    const reason = await this.#connection.transport.lost;
-    const { code, signal } = await this.close();
-    return { failure: withLastWords(reason, this.#far.lastWords()), end: { code, signal } };
-  }
-}
-
-function greetingOf({ sdk, transport }: Connection): Omit<McpGreeting, "tookMs"> {
-  const { name, version } = sdk.getServerVersion() ?? { name: "", version: "" };
-  return {
-    protocolVersion: oneLine(transport.protocolVersion, versionCharactersMax),
-    server: { name: oneLine(name, nameCharactersMax), version: oneLine(version, nameCharactersMax) },
-    capabilities: McpCapability.options.filter((one) => sdk.getServerCapabilities()?.[one] !== undefined),
-  };
 }

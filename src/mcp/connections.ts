@@ -1,23 +1,30 @@
 /** The open connections of one runtime: starts servers, keeps their clients by the address of their root, ends them. */
 import { connectMs, isPackageRunner } from "../../actors/package_runner.ts";
 import type { McpEnd, McpGreeting, McpNews } from "../../schemas/effect.ts";
-import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
-import type { RootAddress } from "../../schemas/ids.ts";
+import type { Failure } from "../../schemas/failure.ts";
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
-import type { McpDeclaration, StdioManifest } from "../../schemas/manifest.ts";
-import { ProcessError } from "../processes/child.ts";
+import type { StdioManifest } from "../../schemas/manifest.ts";
 import type { ProcessRegistry } from "../processes/registry.ts";
 import type { Clock } from "../seams.ts";
 import { CallCount } from "./call_count.ts";
-import type { HandshakeOptions, McpClient, McpFault } from "./client.ts";
+import type { HandshakeOptions, McpClient } from "./client.ts";
+import { closedEarly, gone, missingVariables, named, whyNot } from "./connect_failure.ts";
+import type { Close, ConnectOrder, Launch, Watch } from "./connection_orders.ts";
+import type { EraMemory } from "./era.ts";
+import { EraSearch } from "./era_search.ts";
 import { Gate } from "./gate.ts";
 import { asNotCached } from "./npm_program.ts";
-import { HomeError, type PrivateHomes } from "./private_homes.ts";
+import type { PrivateHomes } from "./private_homes.ts";
 import { openSession, type SessionDoor } from "./open_session.ts";
+import type { ServerEnd } from "./server_log.ts";
 import { type OwnProgram, programOf } from "./server_program.ts";
-import { cleanFailure, redactingClient } from "./redacting_client.ts";
+import { redactingClient } from "./redacting_client.ts";
+import { watchUpdates } from "./subscriptions.ts";
+import { type CountedDecision, UrlTally } from "./url_tally.ts";
 import { expandVariables, type ReadVariable } from "./variables.ts";
 
+export type { Close, ConnectOrder, Launch, Watch } from "./connection_orders.ts";
 export type { OwnProgram } from "./server_program.ts";
 
 /** Options of {@linkcode Connections}. */
@@ -32,42 +39,18 @@ export interface ConnectionsOptions extends SessionDoor {
   readonly homes: PrivateHomes;
   /** What `troupe` means as a command. */
   readonly self: OwnProgram;
-}
-
-/** One start of one server. */
-export interface Launch {
-  readonly root: RootAddress;
-  readonly launch: number;
-}
-
-/** What is waited for of a start. */
-export interface Watch extends Launch {
-  /** True if a change of its tools is no news. */
-  readonly stale?: boolean | undefined;
-  /** After so long without a call the server is idle. Milliseconds; never without. */
-  readonly idleMs?: number | undefined;
-  /** Aborted when nobody waits any more: then the server is not taken for idle. */
-  readonly signal?: AbortSignal;
-}
-
-/** What is ended, and how patiently. */
-export interface Close extends Launch {
-  /** How long calls in flight are waited for. Milliseconds; not at all without. */
-  readonly drainMs?: number | undefined;
-}
-
-/** What is started, and until when. */
-export interface ConnectOrder extends Launch {
-  readonly declaration: McpDeclaration;
-  readonly deadlineAtMs: number;
-  readonly signal: AbortSignal;
-  readonly onNotice: (text: string) => void;
+  /** Remembers what servers speak; without it, each start finds out. */
+  readonly eras?: EraMemory;
+  /** Told of every process that ended, however it did. */
+  readonly onEnd?: (end: ServerEnd) => void;
 }
 
 interface Live {
   readonly launch: number;
   readonly client: McpClient;
   readonly server: string;
+  /** Of the declaration that it was started by. */
+  readonly fingerprint: string;
   readonly secrets: readonly string[];
   readonly calls: CallCount;
   /** True once it takes no calls any more. */
@@ -78,6 +61,8 @@ interface Live {
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #live = new Map<RootAddress, Live>();
+  /** What was decided about the URLs of their requests. */
+  readonly #tallies = new Map<RootAddress, UrlTally>();
   /** Connections that are being opened. */
   readonly #opening = new Set<RootAddress>();
   readonly #gate = new Gate(limits.mcpConnectsAtOnceMax);
@@ -93,10 +78,34 @@ export class Connections {
     return [...new Set([...open, ...this.#opening])];
   }
 
+  /** How many resources the open connections of a session are subscribed to. */
+  subscribed(session: RootAddress): number {
+    const own = [...this.#live].filter(([root]) => sessionOf(root) === session);
+    return own.reduce((sum, [, { client }]) => sum + (client.subscriptions?.size ?? 0), 0);
+  }
+
   /** The client of an open connection. */
   clientOf(root: RootAddress): McpClient | undefined {
     const live = this.#live.get(root);
     return live === undefined || live.isGone ? undefined : live.client;
+  }
+
+  /** Fingerprint of the declaration that an open connection was started by. */
+  fingerprintOf(root: RootAddress): string | undefined {
+    return this.#live.get(root)?.fingerprint;
+  }
+
+  /** What was decided about URLs for a connection since this was asked last (DM-71). */
+  takeUrlDecisions(root: RootAddress): readonly CountedDecision[] {
+    const taken = this.#tallies.get(root)?.take() ?? [];
+    if (!this.#live.has(root)) this.#tallies.delete(root);
+    return taken;
+  }
+
+  #tallyOf(root: RootAddress): UrlTally {
+    const tally = this.#tallies.get(root) ?? new UrlTally();
+    this.#tallies.set(root, tally);
+    return tally;
   }
 
   /**
@@ -128,22 +137,35 @@ export class Connections {
     await this.close({ root, launch: this.#live.get(root)?.launch ?? launch });
     if (signal.aborted) return closedEarly(declaration);
     const startedAt = clock.now();
-    const { asks } = declaration;
-    const patience = { clock, connectMs: connectMs(manifest, launch), deadlineAtMs, signal, onNotice, asks };
+    const search = new EraSearch(this.#options.eras, declaration);
+    const tried = await search.begin();
+    const patience = {
+      clock,
+      connectMs: connectMs(manifest, launch),
+      deadlineAtMs,
+      signal,
+      onNotice,
+      asks: declaration.asks ?? {},
+      ...tried,
+    };
     try {
       const opened = manifest.transport === "stdio"
-        ? await this.#openChild(declaration, { manifest, values }, patience)
+        ? await this.#openChild({ root, declaration }, { manifest, values }, patience)
         : await openSession(this.#options, {
           subject: { server, manifest },
           headers: values,
           handshake: patience,
+          onDecision: (decision) => this.#tallyOf(root).note(decision),
         });
       if ("code" in opened) return named(server, opened);
+      await search.found(opened);
       const calls = new CallCount(clock);
       const client = calls.counted(redactingClient(opened, secrets));
-      this.#keep(root, { launch, client, server, secrets, calls, isGone: false });
+      const { fingerprint } = declaration;
+      this.#keep(root, { launch, client, server, fingerprint, secrets, calls, isGone: false });
       return { ...client.greeting, tookMs: clock.now() - startedAt };
     } catch (error) {
+      await search.failed();
       const why = whyNot(server, error, secrets);
       const run = manifest.transport === "stdio" ? manifest.run : undefined;
       return run === undefined ? why : asNotCached(why, server, run);
@@ -151,7 +173,7 @@ export class Connections {
   }
 
   async #openChild(
-    declaration: McpDeclaration,
+    { root, declaration }: Pick<ConnectOrder, "root" | "declaration">,
     { manifest, values }: {
       readonly manifest: StdioManifest;
       readonly values: { readonly [name: string]: string };
@@ -159,20 +181,31 @@ export class Connections {
     handshake: HandshakeOptions,
   ): Promise<McpClient | Failure> {
     // Loading the SDK takes as long as the server's own start: only who has a server pays for it, and not twice.
-    const loading = import("./client.ts");
+    const isModern = handshake.eras?.[0]?.era === "modern";
+    const loading = Promise.all([
+      import("./client.ts"),
+      isModern ? import("./protocol_v2.ts") : import("./protocol_v1.ts"),
+    ]);
     loading.catch(() => {});
     const home = await this.#options.homes.homeOf(declaration);
-    const { env, self } = this.#options;
+    const { env, self, onEnd } = this.#options;
     const program = programOf(declaration, manifest, { home, values, env, self });
     if ("code" in program) return program;
     const child = await this.#options.registry.start({ ...program, cwd: declaration.cwd });
-    const { openMcpClient } = await loading;
+    void child.ended.then((end) => onEnd?.({ connection: root, ...end, stderr: child.stderr() }));
+    const [{ openMcpClient }] = await loading;
     return await openMcpClient({ ...handshake, child });
   }
 
   #keep(root: RootAddress, live: Live): void {
     this.#live.set(root, live);
     live.client.closed.then(() => live.isGone = true);
+  }
+
+  /** True if a server wants arguments of calls repeated in headers, and so tools that say well which. */
+  repeatsArguments({ root, launch }: Launch): boolean {
+    const client = this.#liveOf({ root, launch })?.client;
+    return client?.isRemote === true && client.greeting.era === "modern";
   }
 
   /** All tools as the server tells them. */
@@ -190,29 +223,32 @@ export class Connections {
    * Waits until a server says that its tools changed, unless they are stale anyway, is idle, or ends. One that is idle takes
    * no call from that moment on. One that is not here any more ended with its runtime: a failure.
    */
-  async watch({ root, launch, stale, idleMs, signal }: Watch): Promise<McpNews | Failure> {
+  async watch(
+    { root, launch, stale, idleMs, subscriptions = [], signal }: Watch,
+  ): Promise<McpNews | Failure> {
     const live = this.#liveOf({ root, launch });
     if (live === undefined) return gone();
     const enough = new AbortController();
     signal?.addEventListener("abort", () => enough.abort(), { once: true });
     const changed = stale === true ? [] : [live.client.listChanged().then(() => "list_changed" as const)];
     const idle = idleMs === undefined ? [] : [this.#idle(live, idleMs, enough.signal)];
-    const first = await Promise.race([live.client.closed, ...changed, ...idle]);
+    const { clock } = this.#options;
+    const updated = watchUpdates(live.client, subscriptions, { clock, signal: enough.signal });
+    const first = await Promise.race([live.client.closed, updated, ...changed, ...idle]);
     enough.abort();
     if (typeof first === "string") return { type: first };
+    if ("type" in first) return first;
     this.#forget(root, live);
-    return { type: "ended", failure: named(live.server, first.failure), served: live.calls.served };
+    const { failure: why, end } = first;
+    const told = { type: "ended", failure: named(live.server, why), served: live.calls.served } as const;
+    return end === undefined || live.client.isRemote ? told : { ...told, end };
   }
 
   /** Resolves when nobody has called for long, and none is in flight; never once `signal` is aborted. */
   async #idle(live: Live, idleMs: number, signal: AbortSignal): Promise<"idle"> {
-    const { clock } = this.#options;
-    const { calls } = live;
-    while (!calls.isQuiet || clock.now() < calls.quietSinceMs + idleMs) {
-      if (calls.isQuiet) await clock.sleepUntil(calls.quietSinceMs + idleMs, signal);
-      else await calls.quiet;
-      if (signal.aborted) return await new Promise(() => {});
-    }
+    const { subscriptions } = live.client;
+    // Who waits for updates calls nothing, and is not idle.
+    await live.calls.idle({ idleMs, signal, isHeld: () => (subscriptions?.size ?? 0) > 0 });
     // From here on no call finds it: what is ended now is certainly not in use.
     live.isGone = true;
     return "idle";
@@ -245,43 +281,4 @@ export class Connections {
   #forget(root: RootAddress, live: Live): void {
     if (this.#live.get(root) === live) this.#live.delete(root);
   }
-}
-
-function missingVariables(server: string, missing: readonly string[]): Failure {
-  const names = missing.join(", ");
-  return failure(
-    "mcp_variable_missing",
-    `The server "${server}" is left out: its manifest names ${names}, which is not set; set it and try again`,
-  );
-}
-
-function closedEarly({ server }: McpDeclaration): Failure {
-  return retryableFailure(
-    "mcp_connection_closed",
-    `The connection to "${server}" was closed before it was ready`,
-  );
-}
-
-function gone(): Failure {
-  return failure("interrupted", "The server ended with the runtime that had started it");
-}
-
-function named(server: string, why: Failure): Failure {
-  return { ...why, message: `${server}: ${why.message}`.slice(0, 2_000) };
-}
-
-/** Why a server cannot be used. What is no expected ending is thrown on. */
-function whyNot(server: string, error: unknown, secrets: readonly string[]): Failure {
-  if (error instanceof HomeError) return error.failure;
-  if (isMcpFault(error)) return named(server, cleanFailure(error.failure, secrets));
-  if (error instanceof ProcessError) {
-    const why = failure("mcp_connect_failed", error.message);
-    return named(server, cleanFailure(why, secrets));
-  }
-  throw error;
-}
-
-/** By its name: its class comes with the SDK, which may not be loaded. */
-function isMcpFault(error: unknown): error is McpFault {
-  return error instanceof Error && error.name === "McpFault";
 }

@@ -27,7 +27,10 @@ const idForm = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
  * blank line is no event. Throws what reading throws, `LineTooLongError`, {@linkcode EventFloodError}, and `TypeError`
  * for bytes that are no UTF-8. Ending it early cancels the stream. How long it may be is for whoever opened it to bound.
  */
-export async function* readEvents(stream: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+export async function* readEvents(
+  stream: ReadableStream<Uint8Array>,
+  eventsMax: number = limits.mcpStreamEventsMax,
+): AsyncGenerator<ServerEvent> {
   const lines = new LineSplitter(limits.mcpMessageBytesMax);
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const event = new EventFields();
@@ -36,8 +39,8 @@ export async function* readEvents(stream: ReadableStream<Uint8Array>): AsyncGene
     for (const line of lines.push(chunk)) {
       const made = event.take(decoder.decode(line));
       if (made === undefined) continue;
-      if (++events > limits.mcpStreamEventsMax) {
-        throw new EventFloodError(`more than ${limits.mcpStreamEventsMax} events`);
+      if (++events > eventsMax) {
+        throw new EventFloodError(`more than ${eventsMax} events`);
       }
       yield made;
     }

@@ -36,6 +36,13 @@ export async function callFeature(call: FeatureCall): Promise<FeatureResult> {
         send,
         (raw) => readContents(raw, binaries),
       );
+    case "resources/subscribe":
+    case "resources/unsubscribe": {
+      const told = method === "resources/subscribe"
+        ? "Subscribed. You are told at the beginning of a later turn that it changed"
+        : "Unsubscribed";
+      return await ask({ method, params: { uri: given["uri"] ?? "" } }, send, () => textEnvelope(told));
+    }
     case "prompts/list": {
       const params = "cursor" in given ? { cursor: given["cursor"] ?? "" } : {};
       return await ask({ method, params }, send, (raw) => {

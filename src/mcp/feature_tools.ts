@@ -54,6 +54,27 @@ const resourceTools: readonly FeatureTool[] = [
   },
 ];
 
+const watchedUri = { ...uri, maxLength: limits.mcpSubscribedUriCharactersMax };
+
+const subscriptionTools: readonly FeatureTool[] = [
+  {
+    name: "subscribe_resource",
+    title: "Subscribe to a resource",
+    description:
+      "Asks this server to say when a resource changes. At the beginning of a later turn you are told that it " +
+      "did, or may have; read it again then if you need it.",
+    mcpMethod: "resources/subscribe",
+    inputSchema: objectOf({ uri: watchedUri }, ["uri"]),
+  },
+  {
+    name: "unsubscribe_resource",
+    title: "Unsubscribe from a resource",
+    description: "Asks this server to say no more when a resource changes.",
+    mcpMethod: "resources/unsubscribe",
+    inputSchema: objectOf({ uri: watchedUri }, ["uri"]),
+  },
+];
+
 const promptTools: readonly FeatureTool[] = [
   {
     name: "list_prompts",
@@ -94,6 +115,7 @@ const completionTool: FeatureTool = {
 export function featureTools(capabilities: readonly McpCapability[]): readonly FeatureTool[] {
   const tools = [
     ...(capabilities.includes("resources") ? resourceTools : []),
+    ...(capabilities.includes("subscriptions") ? subscriptionTools : []),
     ...(capabilities.includes("prompts") ? promptTools : []),
   ];
   return tools.length > 0 && capabilities.includes("completions") ? [...tools, completionTool] : tools;

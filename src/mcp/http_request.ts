@@ -1,12 +1,12 @@
 /** One request to an MCP server by HTTP: the client's bounds, and redirects that stay where the operator pointed. */
 import { limits } from "../../schemas/limits.ts";
-import type { GuardedClient } from "../net/guarded_client.ts";
+import type { GuardedClient, HttpBounds } from "../net/guarded_client.ts";
 import { HttpError } from "../net/http_error.ts";
 
 const redirectsMax = 3;
 
 /** How long a call may take is for the call to say: it hears of progress, which no single request does. */
-const bounds = {
+const callBounds = {
   headersMs: limits.toolCallDurationMsMax,
   idleMs: limits.toolCallDurationMsMax,
   totalMs: limits.toolCallDurationMsMax,
@@ -17,10 +17,11 @@ const bounds = {
 export async function requestWithin(
   { fetch, url }: { readonly fetch: GuardedClient["fetch"]; readonly url: string },
   init: RequestInit,
+  bounds: Partial<HttpBounds> = {},
 ): Promise<Response> {
   let at = new URL(url);
   for (let hops = 0;; hops++) {
-    const response = await fetch(at, { ...init, redirect: "manual" }, bounds);
+    const response = await fetch(at, { ...init, redirect: "manual" }, { ...callBounds, ...bounds });
     const { status } = response;
     if (status < 300 || status > 399) return response;
     await response.body?.cancel();

@@ -20,6 +20,8 @@ export interface StreamsOptions {
   /** Opens a stream behind an event, or from now on. */
   readonly open: (lastEventId: string, signal: AbortSignal) => Promise<Response>;
   readonly hear: (incoming: Incoming) => Promise<void>;
+  /** True if a stream that broke can be gone on with; in the modern era what broke is lost. */
+  readonly canResume: () => boolean;
   /** Told of what is no message. */
   readonly onNoise: () => void;
 }
@@ -52,7 +54,8 @@ export class HttpStreams {
       if (!this.#isOpen(request)) return;
       failures = place.lastEventId === before ? failures + 1 : 0;
       const isHopeless = broken?.code === "mcp_message_too_large" || exchange.signal.aborted;
-      if (isHopeless || place.lastEventId === "" || failures >= resumesMax) {
+      const canResume = place.lastEventId !== "" && this.#options.canResume();
+      if (isHopeless || !canResume || failures >= resumesMax) {
         throw new AnswerLostError(broken ?? endedEarly());
       }
       await this.#pause(place, failures, exchange.signal);

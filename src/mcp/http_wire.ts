@@ -5,6 +5,7 @@
  */
 import { type Failure, failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
+import type { McpEra } from "../../schemas/mcp_revision.ts";
 import { givenUp } from "../effects/deadline.ts";
 import { AuthError } from "./oauth/auth_error.ts";
 import { HttpError } from "../net/http_error.ts";
@@ -15,6 +16,7 @@ import { requestWithin } from "./http_request.ts";
 import { type HttpPlace, HttpSession } from "./http_session.ts";
 import { HttpStreams } from "./http_streams.ts";
 import { type Incoming, messageOf } from "./message.ts";
+import { messageHeaders } from "./message_headers.ts";
 import type { JSONRPCMessage } from "./sdk_v1.ts";
 import type { Wire } from "./wire.ts";
 
@@ -22,6 +24,9 @@ import type { Wire } from "./wire.ts";
 const repliesWaitingMax = 100;
 /** How long other requests of a session that the server has lost may still end by themselves. Milliseconds. */
 const settleMs = 2_000;
+
+/** A header: its name and its value. */
+type Pair = readonly [string, string];
 
 /** Options of {@linkcode HttpWire}. */
 export interface HttpWireOptions extends HttpPlace {
@@ -40,6 +45,8 @@ export class HttpWire implements Wire {
   readonly session: HttpSession;
   /** The last that the server said unasked: the method of a notification, or of a request. */
   lastEvent: string | null = null;
+  /** What of a message its headers say besides, in the modern era. */
+  repeated: (message: JSONRPCMessage) => readonly Pair[] = () => [];
   readonly #options: HttpWireOptions;
   readonly #streams: HttpStreams;
   /** What is on its way, each of which can be given up; requests also by their number. */
@@ -63,12 +70,22 @@ export class HttpWire implements Wire {
       clock: options.clock,
       open: (lastEventId, signal) => this.#openStream(lastEventId, signal),
       hear: (incoming) => this.#hear(incoming),
+      canResume: () => !this.isPerRequest,
       onNoise: () => this.#noteOdd("sends events that are no messages"),
     });
   }
 
   get loss(): Failure | undefined {
     return this.#loss;
+  }
+
+  get isPerRequest(): boolean {
+    return this.session.era === "modern";
+  }
+
+  begin(era: McpEra): void {
+    this.session.begin(era);
+    this.lastEvent = null;
   }
 
   get protocolVersion(): string {
@@ -105,7 +122,8 @@ export class HttpWire implements Wire {
     }
     const isReply = !("method" in message);
     if (isReply) this.#repliesWaiting += 1;
-    const posted = this.#post(body, request);
+    const more = this.isPerRequest ? [...this.repeated(message), ...messageHeaders(message)] : [];
+    const posted = this.#post(body, request, more);
     const settled = posted.catch(() => {}).then(() => {
       this.#posts.delete(settled);
       if (isReply) this.#repliesWaiting -= 1;
@@ -113,6 +131,10 @@ export class HttpWire implements Wire {
     this.#posts.add(settled);
     await posted;
     if ("method" in message && message.method === "notifications/initialized") void this.#listen();
+  }
+
+  end(reason: Failure): void {
+    void this.#endLost(reason);
   }
 
   /** Ends the session from our side, and tells the server. */
@@ -152,7 +174,7 @@ export class HttpWire implements Wire {
     return this.asked.stateOf(Number(message.params?.["requestId"])) === "written";
   }
 
-  async #post(body: string, request: number | undefined): Promise<void> {
+  async #post(body: string, request: number | undefined, more: readonly Pair[]): Promise<void> {
     const exchange = this.#begin();
     const { signal } = exchange;
     if (request !== undefined) {
@@ -162,6 +184,7 @@ export class HttpWire implements Wire {
     try {
       const headers = this.session.headers("application/json, text/event-stream");
       headers.set("content-type", "application/json");
+      for (const [name, value] of more) headers.set(name, value);
       const response = await this.#fetch({ method: "POST", headers, body, signal }, request);
       if (response.ok) await this.#take(response, request, exchange);
       else await this.#takeRefusal(response, request, headers.has("mcp-session-id"));

@@ -5,8 +5,11 @@ import { limits } from "../../schemas/limits.ts";
 /** What a value is wrapped into before it is stored: a definition in a source in a blob, a piece in an envelope. */
 const wrapDepth = 8;
 
+/** An object as it came. */
+export type Fields = { readonly [key: string]: unknown };
+
 /** True for an object that is no list, whatever it holds. */
-export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
+export function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -1,6 +1,10 @@
 /** Reads what a server sent as a JSON-RPC message: a cheap look at its shape, since a result may have megabytes. */
-import { isRecord } from "./json_bounds.ts";
-import { ErrorCode, type JSONRPCMessage, RELATED_TASK_META_KEY } from "./sdk_v1.ts";
+import { type Fields, isRecord } from "./json_bounds.ts";
+import { rpcCodes } from "./protocol.ts";
+import type { JSONRPCMessage } from "./sdk_v1.ts";
+
+/** A field of `_meta` that the SDK of the legacy era reads strictly. */
+const relatedTaskKey = "io.modelcontextprotocol/related-task";
 
 /** A message of a server. `answers` is the number of our request that it answers. */
 export interface Incoming {
@@ -13,7 +17,7 @@ const decoder = new TextDecoder();
 /**
  * The message that a line holds; undefined for anything else: a banner, a blank line, JSON of other kinds. Only the
  * fields of the protocol are taken over, since the SDK refuses a message that has one more, and a request whose answer
- * is refused waits for ever. Ids and results stay what they were.
+ * is refused waits for ever. Ids become numbers again, results stay what they were.
  */
 export function readMessage(line: Uint8Array): Incoming | undefined {
   try {
@@ -28,8 +32,6 @@ export function messageOf(fields: unknown): Incoming | undefined {
   if (!isRecord(fields) || fields["jsonrpc"] !== "2.0") return undefined;
   return typeof fields["method"] === "string" ? readCall(fields) : readAnswer(fields);
 }
-
-type Fields = { readonly [key: string]: unknown };
 
 /** A request or a notification. What is malformed inside is for the SDK to refuse. */
 function readCall({ id, method, params }: Fields): Incoming {
@@ -52,7 +54,7 @@ function readAnswer(fields: Fields): Incoming | undefined {
     ? { result: readResult(fields["result"]) }
     : undefined;
   if (outcome === undefined) return undefined;
-  return { message: { jsonrpc: "2.0", id, ...outcome } as JSONRPCMessage, answers };
+  return { message: { jsonrpc: "2.0", id: answers, ...outcome } as unknown as JSONRPCMessage, answers };
 }
 
 /** The number of a request of ours. Some servers give it back as text. */
@@ -61,13 +63,11 @@ function requestNumber(id: unknown): number | undefined {
   return typeof id === "string" && /^(?:0|[1-9]\d{0,14})$/.test(id) ? Number(id) : undefined;
 }
 
-function readError(
-  { code, message, data }: Fields,
-): { readonly code: number; readonly message: string; readonly data?: Fields } {
+function readError({ code, message, data }: Fields): Fields {
   return {
-    ...(isRecord(data) ? { data } : {}),
-    code: Number.isSafeInteger(code) ? Number(code) : ErrorCode.InternalError,
+    code: Number.isSafeInteger(code) ? Number(code) : rpcCodes.internalError,
     message: typeof message === "string" ? message : "",
+    ...(data === undefined ? {} : { data }),
   };
 }
 
@@ -76,7 +76,7 @@ function readResult(result: unknown): Fields {
   if (!isRecord(result)) return {};
   const meta = result["_meta"];
   if (
-    meta === undefined || (isRecord(meta) && !("progressToken" in meta) && !(RELATED_TASK_META_KEY in meta))
+    meta === undefined || (isRecord(meta) && !("progressToken" in meta) && !(relatedTaskKey in meta))
   ) {
     return result;
   }

@@ -1,5 +1,6 @@
 /** Pins: what each tool of a server was when the server was approved, and which tools differ from that (B91). */
 import { z } from "zod";
+import { type Failure, failure } from "../../schemas/failure.ts";
 import { Digest } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
@@ -35,18 +36,20 @@ export interface Review {
   readonly pins: Pins;
   /** Tools that must not be called, and why. */
   readonly drifted: ReadonlyMap<string, Drift>;
+  /** True if more than half of what was approved is something else now: then the server is another one. */
+  readonly isAnother: boolean;
 }
 
 /** What of a tool is pinned: all that a model or a person may be told of it. */
 const pinnedFields = ["title", "description", "inputSchema", "outputSchema", "annotations"];
 
-/** The pins of the tools of a list that can be offered; of two with one name, the first. */
+/** The pins of the tools of a list that can be offered, put to those of its pieces before; of two with one name, the first. */
 export async function pinTools(
   raw: readonly unknown[],
   offered: ReadonlySet<string>,
   digest: Seams["digest"],
+  pins: Map<string, ToolPin> = new Map(),
 ): Promise<ReadonlyMap<string, ToolPin>> {
-  const pins = new Map<string, ToolPin>();
   for (const one of raw) {
     if (!isRecord(one)) continue;
     const { name } = one;
@@ -70,7 +73,11 @@ function keepable(value: unknown): unknown {
  */
 export function reviewTools(pins: Pins | undefined, told: ReadonlyMap<string, ToolPin>): Review {
   if (pins === undefined) {
-    return { pins: { approved: Object.fromEntries(told), waiting: {} }, drifted: new Map() };
+    return {
+      pins: { approved: Object.fromEntries(told), waiting: {} },
+      drifted: new Map(),
+      isAnother: false,
+    };
   }
   const approved = new Map(Object.entries(pins.approved));
   const before = new Map(Object.entries(pins.waiting));
@@ -84,11 +91,22 @@ export function reviewTools(pins: Pins | undefined, told: ReadonlyMap<string, To
     else if (approved.size >= limits.mcpPinsMax) drifted.set(name, "crowded");
     else approved.set(name, pin);
   }
+  const changed = [...drifted.values()].filter((drift) => drift === "changed").length;
   const waiting = [...told].filter(([name]) => drifted.has(name));
   return {
     pins: { approved: Object.fromEntries(approved), waiting: Object.fromEntries(waiting) },
     drifted,
+    isAnother: changed > Object.keys(pins.approved).length / 2,
   };
+}
+
+/** Why a server is not used of whose approved tools most are something else now. */
+export function driftFailure(server: string): Failure {
+  return failure(
+    "mcp_tools_drifted",
+    `The server "${server}" is not used: more than half of its approved tools are not any more what was approved; ` +
+      `troupe mcp trust ${server} shows them, and approves them`,
+  );
 }
 
 /** Why a tool is not enabled: one clause, for the catalog. */

@@ -48,6 +48,18 @@ export function lastWords(text: string, charactersMax: number): string {
   return start < 0 ? end : end.slice(start + 3);
 }
 
+/**
+ * The end of what a process wrote, of several lines, at most `charactersMax` characters long. One that is cut begins with
+ * a whole line, where there is one: the end of a word says nothing, and may be the end of a secret that nobody knows again.
+ */
+export function lastText(text: string, charactersMax: number): string {
+  const all = plainText(text, Infinity);
+  if (all.length <= charactersMax) return all;
+  const end = all.slice(all.length - charactersMax);
+  const start = end.indexOf("\n");
+  return start < 0 ? end : end.slice(start + 1);
+}
+
 function escape(text: string): string {
   return visible(text).replace(hidden, (one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`);
 }

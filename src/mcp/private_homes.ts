@@ -6,6 +6,13 @@ import { realStorePath } from "../journal/store_file.ts";
 /** Characters of a fingerprint that tell two declarations of one name apart. */
 const hashCharacters = 12;
 
+/** Whose home is meant. */
+type Declared = Pick<McpDeclaration, "server" | "fingerprint">;
+
+function nameOf({ server, fingerprint }: Declared): string {
+  return `${server}-${fingerprint.replace(/^sha256:/, "").slice(0, hashCharacters)}`;
+}
+
 /** The homes of the servers of one store: folders beside it, `<store>.homes/<server>-<hash of its declaration>`. */
 export class PrivateHomes {
   readonly #store: string;
@@ -21,10 +28,10 @@ export class PrivateHomes {
    * The home of a server, made if it is not there, for its owner alone. Another declaration has another home: what was
    * kept under one that was approved is not given to one that was not.
    */
-  async homeOf({ server, fingerprint }: McpDeclaration): Promise<string> {
+  async homeOf(declaration: Declared): Promise<string> {
+    const { server } = declaration;
     const base = await this.#base();
-    const hash = fingerprint.replace(/^sha256:/, "").slice(0, hashCharacters);
-    const home = `${base}/${server}-${hash}`;
+    const home = `${base}/${nameOf(declaration)}`;
     try {
       await makePrivate(base);
       await makePrivate(home);
@@ -32,6 +39,21 @@ export class PrivateHomes {
       throw new HomeError(server, error instanceof Error ? error.name : String(error));
     }
     return home;
+  }
+
+  /** Takes away the homes of declarations, with all that was kept in them. Returns those that were there. */
+  async remove(declarations: readonly Declared[]): Promise<readonly string[]> {
+    const base = await this.#base();
+    const removed: string[] = [];
+    for (const name of new Set(declarations.map(nameOf))) {
+      try {
+        await Deno.remove(`${base}/${name}`, { recursive: true });
+        removed.push(`${base}/${name}`);
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      }
+    }
+    return removed;
   }
 
   /** Takes away what was made for this process only. */

@@ -13,6 +13,7 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
     ...(client.capabilities === undefined ? {} : { capabilities: clean(client.capabilities) }),
     isRemote: client.isRemote,
     gate: client.gate,
+    ...(client.subscriptions === undefined ? {} : { subscriptions: client.subscriptions }),
     list: async (signal) => clean(await client.list(signal)),
     call: async (request) =>
       cleanResult(
@@ -27,7 +28,11 @@ export function redactingClient(client: McpClient, secrets: readonly string[]): 
         secrets,
       ),
     listChanged: () => client.listChanged(),
-    closed: client.closed.then(({ failure: why, end }) => ({ failure: cleanFailure(why, secrets), end })),
+    taskTold: (task, signal) => client.taskTold(task, signal),
+    closed: client.closed.then(({ failure: why, end }) => ({
+      failure: cleanFailure(why, secrets),
+      end: clean(end),
+    })),
     close: async () => clean(await client.close()),
     kill: () => client.kill(),
   };

@@ -1,14 +1,17 @@
 /** What a server says unasked: that what it offers changed, and what it logs. */
 import { limits } from "../../schemas/limits.ts";
 import { oneLine } from "./plain_text.ts";
-import {
-  type Client,
-  type LoggingMessageNotification,
-  LoggingMessageNotificationSchema,
-  PromptListChangedNotificationSchema,
-  ResourceListChangedNotificationSchema,
-  ToolListChangedNotificationSchema,
-} from "./sdk_v1.ts";
+import type { ServerNotice } from "./protocol.ts";
+
+/** Whatever such a notice says, and however often it comes, it means one thing. */
+const changes: ReadonlySet<string> = new Set([
+  "notifications/tools/list_changed",
+  "notifications/resources/list_changed",
+  "notifications/prompts/list_changed",
+]);
+
+/** News of a task, by 2025-11-25 and by the extension of 2026-07-28. What they say is asked for: only then it is known. */
+const taskNews: ReadonlySet<string> = new Set(["notifications/tasks/status", "notifications/tasks"]);
 
 const lineCharactersMax = 500;
 const linesMax = 200;
@@ -26,25 +29,56 @@ interface Listener {
 export class ServerNotices {
   readonly #listeners: Listener[] = [];
   readonly #lines: string[] = [];
+  /** True if something of what the server offers may have changed since it was asked for. */
+  isChanged = false;
   #change = Promise.withResolvers<void>();
+  /** Who waits for news of which task. */
+  readonly #tasks = new Map<string, PromiseWithResolvers<void>>();
 
-  constructor(sdk: Client) {
-    // Whatever the notice says, and however often it comes, it means one thing.
-    const noteChange = () => this.#change.resolve();
-    sdk.setNotificationHandler(ToolListChangedNotificationSchema, noteChange);
-    sdk.setNotificationHandler(ResourceListChangedNotificationSchema, noteChange);
-    sdk.setNotificationHandler(PromptListChangedNotificationSchema, noteChange);
-    sdk.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => this.#take(params));
+  readonly #onUpdated: (uri: string) => void;
+
+  /** `onUpdated` is told of each resource that the server says has changed. */
+  constructor(onUpdated: (uri: string) => void = () => {}) {
+    this.#onUpdated = onUpdated;
+  }
+
+  /** Takes what the server said. */
+  take({ method, params }: ServerNotice): void {
+    if (changes.has(method)) this.noteChange();
+    else if (method === "notifications/message") this.#log(params);
+    else if (method === "notifications/resources/updated" && typeof params["uri"] === "string") {
+      this.#onUpdated(params["uri"]);
+    } else if (taskNews.has(method) && typeof params["taskId"] === "string") this.#tellOf(params["taskId"]);
+  }
+
+  /** Something of what the server offers may have changed. */
+  noteChange(): void {
+    this.isChanged = true;
+    this.#change.resolve();
   }
 
   /** What the server offers is asked for: only a change after this is one. */
   listing(): void {
+    this.isChanged = false;
     this.#change = Promise.withResolvers<void>();
   }
 
   /** Resolves once the server has said that something of what it offers changed. */
   changed(): Promise<void> {
     return this.#change.promise;
+  }
+
+  /** Resolves with the next news of a task; never once nobody waits any more. */
+  async taskTold(task: string, signal: AbortSignal): Promise<void> {
+    const told = this.#tasks.get(task) ?? Promise.withResolvers<void>();
+    this.#tasks.set(task, told);
+    signal.addEventListener("abort", () => this.#tasks.delete(task), { once: true });
+    await told.promise;
+  }
+
+  #tellOf(task: string): void {
+    this.#tasks.get(task)?.resolve();
+    this.#tasks.delete(task);
   }
 
   /** Shows what is logged while `work` goes on. */
@@ -63,9 +97,10 @@ export class ServerNotices {
     return this.#lines.join("\n").slice(-charactersMax);
   }
 
-  #take({ level, logger, data }: LoggingMessageNotification["params"]): void {
+  #log({ level, logger, data }: ServerNotice["params"]): void {
+    if (typeof level !== "string") return;
     const words = typeof data === "string" ? data : JSON.stringify(data) ?? "";
-    const from = logger === undefined ? "" : `${logger}: `;
+    const from = typeof logger === "string" ? `${logger}: ` : "";
     const line = oneLine(`[${level}] ${from}${words.slice(0, 10 * lineCharactersMax)}`, lineCharactersMax);
     const listener = this.#listeners.at(-1);
     if (listener !== undefined && listener.shown < limits.mcpLogShownMax) {

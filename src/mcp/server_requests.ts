@@ -1,9 +1,10 @@
 /** What a server of an older revision asks of us: only what was offered to it is answered, and little at once. */
-import type { RequestAnswer, ServerRequest } from "../../schemas/call_pause.ts";
+import type { RequestAnswer, RequestGate, ServerRequest } from "../../schemas/call_pause.ts";
 import type { McpAsks } from "../../schemas/manifest.ts";
+import type { McpEra } from "../../schemas/mcp_revision.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
-import { type Client, type ClientCapabilities, ErrorCode, McpError } from "./sdk_v1.ts";
+import { type AnswerRequest, rpcCodes, RpcError } from "./protocol.ts";
 import { readSampling, sampleMethod } from "./sample_request.ts";
 import { elicitMethod, readElicitation } from "./server_request.ts";
 
@@ -21,8 +22,11 @@ export type AskAnswer = Omit<RequestAnswer, "key">;
 /** Answers a request. */
 export type AnswerAsk = (ask: ServerAsk) => Promise<AskAnswer>;
 
-/** What of the protocol's requests a server is offered. */
-export function offeredTo({ elicitation = "prompt", roots, sampling }: McpAsks = {}): ClientCapabilities {
+/** What of the protocol's requests a server is offered; nothing without `asks`. Roots and the model only in older revisions. */
+export function offeredTo(asks: McpAsks | undefined, era: McpEra): JsonObject {
+  if (asks === undefined) return {};
+  const { elicitation = "prompt" } = asks;
+  const { roots, sampling } = era === "legacy" ? asks : {};
   return {
     ...(elicitation === "deny" ? {} : { elicitation: { form: { applyDefaults: true }, url: {} } }),
     ...(roots === undefined ? {} : { roots: {} }),
@@ -66,24 +70,34 @@ export class Asking {
   }
 }
 
-/** What the SDK tells of a request besides. */
-interface Extra {
-  readonly signal: AbortSignal;
-}
-
 /**
  * Answers the requests of one server. A question to a person belongs to an open call: nobody knows to which of several,
  * so the one that began last has it. Without an open call, and beyond four at once, it is declined (notes 6.6).
  */
 export class ServerRequests {
-  readonly #asks: McpAsks;
+  readonly #asks: McpAsks | undefined;
   readonly #calls: Asking[] = [];
   #open = 0;
 
-  constructor(sdk: Client, asks: McpAsks = {}) {
+  constructor(asks: McpAsks | undefined) {
     this.#asks = asks;
-    sdk.fallbackRequestHandler = (request, extra) => this.#answer(request, extra as Extra);
   }
+
+  /** How questions to a person are answered; undefined if none is. */
+  get gate(): RequestGate | undefined {
+    const { elicitation = "prompt" } = this.#asks ?? { elicitation: "deny" };
+    return elicitation === "deny" ? undefined : elicitation;
+  }
+
+  /** Answers one request of the server. */
+  readonly answer: AnswerRequest = async ({ method, params }, signal) => {
+    const roots = this.#asks?.roots;
+    if (method === "roots/list" && roots !== undefined) return { roots: [{ ...roots }] };
+    const read = this.#readerOf(method, params);
+    if (read === undefined) throw new RpcError(rpcCodes.methodNotFound, "Method not found");
+    const answered = await this.#pass({ read, signal });
+    return method === sampleMethod ? sampleResult(answered) : elicitResult(answered);
+  };
 
   /** Lets a server ask while `work` goes on. */
   async during<T>(asking: Asking, work: () => Promise<T>): Promise<T> {
@@ -96,24 +110,11 @@ export class ServerRequests {
     }
   }
 
-  async #answer(
-    { method, params }: { readonly method: string; readonly params?: unknown },
-    { signal }: Extra,
-  ): Promise<JsonObject> {
-    const { roots } = this.#asks;
-    if (method === "roots/list" && roots !== undefined) return { roots: [{ ...roots }] };
-    const read = this.#readerOf(method, params);
-    if (read === undefined) throw new McpError(ErrorCode.MethodNotFound, "Method not found");
-    const answered = await this.#pass({ read, signal });
-    return method === sampleMethod ? sampleResult(answered) : elicitResult(answered);
-  }
-
   /** How a request is read; undefined if it was not offered. */
   #readerOf(method: string, params: unknown): ServerAsk["read"] | undefined {
-    const { elicitation = "prompt", sampling } = this.#asks;
-    if (method === elicitMethod && elicitation !== "deny") {
-      return (key) => readElicitation(key, params, elicitation);
-    }
+    const { gate } = this;
+    const sampling = this.#asks?.sampling;
+    if (method === elicitMethod && gate !== undefined) return (key) => readElicitation(key, params, gate);
     if (method === sampleMethod && sampling !== undefined) {
       return (key) => readSampling(key, params, sampling);
     }
@@ -144,7 +145,7 @@ function elicitResult({ action, content }: AskAnswer): JsonObject {
 const rejectedCode = -1;
 
 function sampleResult({ sample }: AskAnswer): JsonObject {
-  if (sample === undefined) throw new McpError(rejectedCode, "User rejected sampling request");
+  if (sample === undefined) throw new RpcError(rejectedCode, "User rejected sampling request");
   const { text, model, stopReason } = sample;
   return { role: "assistant", content: { type: "text", text }, model, stopReason };
 }

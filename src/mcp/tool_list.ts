@@ -6,11 +6,13 @@ import type { JsonObject } from "../../schemas/json.ts";
 import { schemaProblem } from "../../schemas/json_schema.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { McpDeclaration } from "../../schemas/manifest.ts";
+import { urlWithoutQuery } from "../../schemas/server_session.ts";
 import { type EffectClass, ToolDefinition, ToolName } from "../../schemas/tool.ts";
 import { head } from "../tools/visible.ts";
 import { type FeatureTool, featureTools } from "./feature_tools.ts";
 import { isOffered } from "./glob.ts";
 import { asJsonObject, isRecord } from "./json_bounds.ts";
+import { paramHeadersOf } from "./param_headers.ts";
 import { oneLine, plainText, withoutUnseen } from "./plain_text.ts";
 import { seenSchema } from "./seen_schema.ts";
 
@@ -26,6 +28,8 @@ export interface ToolListOptions {
   readonly connection: RootAddress;
   /** What the server offers, tools and other things. */
   readonly capabilities?: readonly McpCapability[];
+  /** True if calls repeat arguments in headers, as their tools ask for. */
+  readonly repeatsArguments?: boolean;
 }
 
 /** The tools of a server, and those that were left out. */
@@ -49,36 +53,68 @@ class Rejection extends Error {
  * nothing (AR-10). Of two tools with one name the first counts; what the server offers besides tools comes last. Takes whatever JSON there is; never throws.
  */
 export function readTools(raw: readonly unknown[], options: ToolListOptions): ToolList {
-  const { declaration, connection, capabilities = [] } = options;
-  const tools: ToolDefinition[] = [];
-  const rejected: McpListing["rejected"] = [];
-  const unchecked: McpListing["rejected"] = [];
-  let rejectedCount = 0;
-  const names = new Set<string>();
-  const take = (name: string, read: () => Told | undefined) => {
+  const reader = new ToolReader(options);
+  reader.read(raw);
+  return reader.finish();
+}
+
+/** Reads a list piece by piece: a long one in one go would keep everything else waiting. */
+export class ToolReader {
+  readonly #options: ToolListOptions;
+  readonly #tools: ToolDefinition[] = [];
+  readonly #rejected: McpListing["rejected"] = [];
+  readonly #unchecked: McpListing["rejected"] = [];
+  readonly #names = new Set<string>();
+  #count = 0;
+  #rejectedCount = 0;
+
+  constructor(options: ToolListOptions) {
+    this.#options = options;
+  }
+
+  /** Takes the next tools of the list; gives the names of those that can be offered. */
+  read(raw: readonly unknown[]): ReadonlySet<string> {
+    const before = this.#tools.length;
+    for (const one of raw) {
+      this.#take(
+        shownName(one, this.#count++),
+        () => readTool(one, this.#names, this.#options),
+      );
+    }
+    return new Set(this.#tools.slice(before).map(({ name }) => name));
+  }
+
+  /** What else the server offers, and all that was read. */
+  finish(): ToolList {
+    const { declaration, connection, capabilities = [] } = this.#options;
+    for (const feature of featureTools(capabilities)) {
+      this.#take(feature.name, () => readFeature(feature, this.#names, declaration));
+    }
+    return {
+      source: sourceOf(declaration, connection, this.#tools),
+      rejectedCount: this.#rejectedCount,
+      rejected: this.#rejected,
+      unchecked: this.#unchecked,
+    };
+  }
+
+  #take(name: string, read: () => Told | undefined): void {
     try {
       const told = read();
       if (told === undefined) return;
-      if (tools.length >= limits.toolsPerCatalogMax) {
+      if (this.#tools.length >= limits.toolsPerCatalogMax) {
         throw new Rejection(`the server offers more than ${limits.toolsPerCatalogMax} tools`);
       }
-      tools.push(define(told, declaration));
-      if (told.unchecked === undefined || unchecked.length >= limits.mcpRejectedNotedMax) return;
-      unchecked.push({ tool: name, reason: oneLine(told.unchecked, reasonCharactersMax) });
+      this.#tools.push(define(told, this.#options.declaration));
+      if (told.unchecked === undefined || this.#unchecked.length >= limits.mcpRejectedNotedMax) return;
+      this.#unchecked.push({ tool: name, reason: oneLine(told.unchecked, reasonCharactersMax) });
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
-      rejectedCount += 1;
-      if (rejected.length >= limits.mcpRejectedNotedMax) return;
-      rejected.push({ tool: name, reason: oneLine(error.message, reasonCharactersMax) });
+      this.#rejectedCount += 1;
+      if (this.#rejected.length >= limits.mcpRejectedNotedMax) return;
+      this.#rejected.push({ tool: name, reason: oneLine(error.message, reasonCharactersMax) });
     }
-  };
-  for (const [index, one] of raw.entries()) {
-    take(shownName(one, index), () => readTool(one, names, declaration));
   }
-  for (const feature of featureTools(capabilities)) {
-    take(feature.name, () => readFeature(feature, names, declaration));
-  }
-  return { source: sourceOf(declaration, connection, tools), rejectedCount, rejected, unchecked };
 }
 
 function sourceOf(
@@ -86,17 +122,22 @@ function sourceOf(
   connection: RootAddress,
   tools: ToolDefinition[],
 ): CatalogSource {
-  const { server, trust, origin } = declaration;
+  const { server, trust, origin, fingerprint } = declaration;
   return {
     kind: "mcp",
-    provenance: { source: "mcp", origin: head(`${server}: ${origin}`, originCharactersMax), trust },
+    provenance: {
+      source: "mcp",
+      origin: head(`${server}: ${origin}`, originCharactersMax),
+      trust,
+      fingerprint,
+    },
     adapter: "mcp",
     server,
     binding: connection,
     remote: declaration.manifest.transport !== "stdio",
     transport: declaration.manifest.transport === "stdio"
       ? { kind: "stdio" }
-      : { kind: "streamable_http", url: declaration.manifest.url },
+      : { kind: "streamable_http", url: urlWithoutQuery(declaration.manifest.url) },
     tools,
   };
 }
@@ -105,7 +146,7 @@ function sourceOf(
 function readTool(
   one: unknown,
   names: Set<string>,
-  declaration: McpDeclaration,
+  { declaration, capabilities = [], repeatsArguments = false }: ToolListOptions,
 ): Told | undefined {
   if (!isRecord(one)) throw new Rejection("it is no object");
   const { name } = one;
@@ -120,12 +161,30 @@ function readTool(
   // Also if the first was left out: a call of the name would reach whichever of the two the server likes.
   if (names.has(name)) throw new Rejection("another tool of this server has the same name");
   names.add(name);
+  const headers = repeatsArguments ? paramHeadersOf(one["inputSchema"]) : {};
+  if ("problem" in headers) throw new Rejection(`its inputSchema cannot be used: ${headers.problem}`);
   return {
     name,
     ...readTexts(one),
     inputSchema: readSchema(one["inputSchema"]),
     ...readResultSchema(one["outputSchema"]),
+    ...(isTask(one, name, { declaration, capabilities }) ? { asTask: true } : {}),
   };
+}
+
+/** A server that does not say that it has tasks is asked for none, whatever it says of one tool. */
+function isTask(
+  { execution }: { readonly [key: string]: unknown },
+  name: string,
+  { declaration: { manifest }, capabilities }: Required<
+    Pick<ToolListOptions, "declaration" | "capabilities">
+  >,
+): boolean {
+  if (!capabilities.includes("tasks") || !isRecord(execution)) return false;
+  const support = execution["taskSupport"];
+  if (support === "required") return true;
+  return support === "optional" && manifest.run_as_task !== undefined &&
+    isOffered({ include: manifest.run_as_task, exclude: [] }, name);
 }
 
 /** What the server offers besides tools is governed as its tools are, and never takes the name of one. */
@@ -151,6 +210,7 @@ interface Told {
   readonly inputSchema: JsonObject;
   readonly resultSchema?: JsonObject;
   readonly mcpMethod?: FeatureTool["mcpMethod"];
+  readonly asTask?: true;
   /** Why its results are not checked, although the server says what they are. */
   readonly unchecked?: string;
 }

@@ -4,20 +4,26 @@ import { type Failure, failure, retryableFailure } from "../../schemas/failure.t
 import { limits } from "../../schemas/limits.ts";
 import { runUntil } from "../effects/deadline.ts";
 import { isRecord } from "./json_bounds.ts";
-import { anyResult, cancelReason, type Connection, foreverMs, McpFault, refusal } from "./request.ts";
-import { ErrorCode, McpError } from "./sdk_v1.ts";
+import { rpcCodes, RpcError } from "./protocol.ts";
+import { cancelReason, type Connection, McpFault, refusal } from "./request.ts";
 
 /** One page as a server gave it. */
-interface Page {
-  readonly tools: readonly unknown[];
+interface Page extends ToolPages {
   readonly next: string | undefined;
+}
+
+/** Tools as a server gave them. */
+export interface ToolPages {
+  readonly tools: readonly unknown[];
+  /** How long they count, if the server says so: the shortest of what its pages say. Milliseconds. */
+  readonly ttlMs: number | undefined;
 }
 
 /**
  * All tools of all pages, unread. Ends early, with what it has, at a cursor that came before and at a page without a
  * new name, for a server that goes round in circles (B84). Throws {@linkcode McpFault}.
  */
-export async function listTools(connection: Connection, signal: AbortSignal): Promise<readonly unknown[]> {
+export async function listTools(connection: Connection, signal: AbortSignal): Promise<ToolPages> {
   const { clock } = connection;
   const endsAtMs = clock.now() + limits.mcpListMs;
   const tools: unknown[] = [];
@@ -25,6 +31,7 @@ export async function listTools(connection: Connection, signal: AbortSignal): Pr
   const cursors = new Set<string>();
   let bytes = 0;
   let cursor: string | undefined;
+  let ttlMs: number | undefined;
   for (let pages = 1; pages <= limits.mcpListPagesMax; pages++) {
     const deadlineAtMs = Math.min(endsAtMs, clock.now() + limits.mcpListPageMs);
     const page = await readPage(connection, { cursor, deadlineAtMs, signal });
@@ -32,11 +39,12 @@ export async function listTools(connection: Connection, signal: AbortSignal): Pr
     if (bytes > limits.mcpListBytesMax) {
       throw new McpFault(listInvalid(`has more than ${limits.mcpListBytesMax} bytes, the most that is read`));
     }
+    ttlMs = pages === 1 ? page.ttlMs : shorter(ttlMs, page.ttlMs);
     const before = names.size;
     for (const name of page.tools.flatMap(nameOf)) names.add(name);
-    if (pages > 1 && names.size === before) return tools;
+    if (pages > 1 && names.size === before) return { tools, ttlMs };
     for (const tool of page.tools) tools.push(tool);
-    if (page.next === undefined || cursors.has(page.next)) return tools;
+    if (page.next === undefined || cursors.has(page.next)) return { tools, ttlMs };
     cursors.add(page.next);
     cursor = page.next;
   }
@@ -51,22 +59,23 @@ interface PageRequest {
 }
 
 async function readPage(connection: Connection, request: PageRequest): Promise<Page> {
-  const { sdk, transport, clock } = connection;
+  const { protocol, transport, clock } = connection;
   const { cursor, deadlineAtMs, signal } = request;
   if (transport.loss !== undefined) throw new McpFault(transport.loss);
   const giveUp = new AbortController();
   const params = cursor === undefined ? {} : { cursor };
-  const options = { signal: giveUp.signal, timeout: foreverMs };
   let sent = -1;
   const ended = await runUntil({ clock, deadlineAtMs, signal }, () => {
-    const answer = sdk.request({ method: "tools/list", params }, anyResult, options);
+    const answer = protocol.request({ method: "tools/list", params }, { signal: giveUp.signal });
     sent = transport.asked.last;
     return answer;
   });
   if (ended.type === "done") return pageOf(ended.value);
   if (ended.type === "threw") {
     const wasAnswered = sent >= 0 && transport.asked.stateOf(sent) === "over";
-    if (wasAnswered && isWithoutTools(connection, ended.error)) return { tools: [], next: undefined };
+    if (wasAnswered && isWithoutTools(connection, ended.error)) {
+      return { tools: [], next: undefined, ttlMs: undefined };
+    }
     if (wasAnswered) throw new McpFault(refusal("to list its tools", ended.error));
     const told = ended.error instanceof RequestError ? ended.error.failure : undefined;
     throw new McpFault(told ?? transport.loss ?? connectionLost());
@@ -81,15 +90,24 @@ async function readPage(connection: Connection, request: PageRequest): Promise<P
 }
 
 /** A server that declares no tools may not know the question. */
-function isWithoutTools({ sdk }: Connection, error: unknown): boolean {
-  const isUnknown = error instanceof McpError && error.code === ErrorCode.MethodNotFound;
-  return isUnknown && sdk.getServerCapabilities()?.tools === undefined;
+function isWithoutTools({ protocol }: Connection, error: unknown): boolean {
+  const isUnknown = error instanceof RpcError && error.code === rpcCodes.methodNotFound;
+  return isUnknown && protocol.capabilities["tools"] === undefined;
 }
 
 function pageOf(result: { readonly [key: string]: unknown }): Page {
-  const { tools, nextCursor } = result;
+  const { tools, nextCursor, ttlMs } = result;
   if (!Array.isArray(tools)) throw new McpFault(listInvalid("has no tools array"));
-  return { tools, next: typeof nextCursor === "string" && nextCursor !== "" ? nextCursor : undefined };
+  return {
+    tools,
+    next: typeof nextCursor === "string" && nextCursor !== "" ? nextCursor : undefined,
+    ttlMs: typeof ttlMs === "number" && ttlMs >= 0 ? ttlMs : undefined,
+  };
+}
+
+/** A list counts as long as all of it does. */
+function shorter(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? undefined : Math.min(one, other);
 }
 
 /** Bytes of a page as JSON. One that nests too deep to be written down is as good as endless. */

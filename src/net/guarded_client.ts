@@ -32,6 +32,11 @@ export interface HttpBounds {
   readonly redirectsMax: number;
 }
 
+/** What one request is given besides: its own bounds, and who else is told of each hop before anything is sent. */
+export interface RequestTerms extends Partial<HttpBounds> {
+  readonly onDecision?: (decision: UrlDecision) => void;
+}
+
 /** Options of {@linkcode GuardedClient}. */
 export interface GuardedClientOptions {
   readonly policy: UrlPolicy;
@@ -96,7 +101,7 @@ export class GuardedClient {
   readonly fetch = async (
     url: string | URL,
     init: RequestInit = {},
-    bounds: Partial<HttpBounds> = {},
+    { onDecision: tell, ...bounds }: RequestTerms = {},
   ): Promise<Response> => {
     init.signal?.throwIfAborted();
     const request = await readOutgoing(init);
@@ -107,7 +112,11 @@ export class GuardedClient {
     }
     const all = { ...this.#bounds, ...bounds };
     const { clock, policy, resolve = resolveBySystem, onDecision } = this.#options;
-    const route = new Route({ policy, resolve, clock, dnsMs: all.dnsMs, onDecision });
+    const told = (decision: UrlDecision) => {
+      onDecision?.(decision);
+      tell?.(decision);
+    };
+    const route = new Route({ policy, resolve, clock, dnsMs: all.dnsMs, onDecision: told });
     const { totalMs, connectMs, headersMs, idleMs } = all;
     const phaseMsMin = Math.min(connectMs, headersMs, idleMs);
     const patience = new Patience({ clock, totalMs, phaseMsMin, signal: init.signal ?? undefined });

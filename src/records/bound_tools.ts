@@ -22,7 +22,7 @@ export interface Freeze {
   readonly catalog: ResolvedCatalog;
   readonly digest: Seams["digest"];
   /** The session of an entry's binding, where it has one. */
-  readonly sessionOf?: (entry: CatalogEntry) => Promise<JsonObject | undefined>;
+  readonly sessionOf?: (entry: CatalogEntry) => JsonObject | undefined;
 }
 
 /** The records of one tool of a turn. */
@@ -70,7 +70,7 @@ export async function boundTool(freeze: Omit<Freeze, "catalog">, entry: CatalogE
     implementations: offered.map(({ implementation }) => implementation),
   };
   if (!entry.enabled || bound === undefined) return records;
-  const session = await freeze.sessionOf?.(entry);
+  const session = freeze.sessionOf?.(entry);
   const binding: BindingRecord = {
     id: await recordId(digest, "bnd", [installation, execution, id]),
     installation: definition.installation,

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../schemas/json.ts";
 import { InvocationOutcome } from "../../schemas/invocation.ts";
 import { RetryContext } from "../../schemas/retry.ts";
 import { ToolError } from "../../schemas/tool_error.ts";
-import { isCall } from "../journal/named_blobs.ts";
+import { isCall, isPaused } from "../journal/named_blobs.ts";
 import { beginsCrank, inReadingOrder } from "./crank_order.ts";
 import { errorIn, refusalOf, whoRefuses } from "./call_error.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
@@ -61,7 +61,7 @@ export class InvocationFold {
     if (kind === "intent") this.#ask(entry);
     else if (kind === "outcome" && type === "model.generate") this.#propose(entry);
     else if (kind === "outcome" && type === "question.ask") this.#decide(entry);
-    else if (kind === "outcome" && isCall(type)) this.#settle(entry);
+    else if (kind === "outcome" && isCall(type) && !isPaused(entry.body)) this.#settle(entry);
     else if (kind === "input" && type === "session.call") this.#noteInput(entry);
     else if (kind === "note" && type === "attempt") this.#repeat(entry);
     else if (kind === "note" && type === "tools.bound") this.#begin(entry);
@@ -90,12 +90,13 @@ export class InvocationFold {
     const row = this.#rows.get(`turn/${this.#turn}/${peekText(body, "args", "invocation")}`);
     if (row === undefined) return;
     row.tool = peekText(body, "args", "entry", "name");
-    row.effect = peekText(body, "effect");
-    row.mechanism = peekText(body, "mechanism");
+    if (type !== "mcp.task") row.effect = peekText(body, "effect");
+    if (type !== "mcp.task") row.mechanism = peekText(body, "mechanism");
     row.intents.push(id);
-    // A further round belongs to the attempt before it, unless that failed.
+    // Looking after a call is no other attempt at it; a further round belongs to the attempt before it, unless that failed.
     const attempt = Number(peekText(body, "args", "attempt")) || 1;
-    if (peek(body, "args", "round") === undefined || this.#attempts.get(row) !== attempt) row.attempts += 1;
+    const isSame = peek(body, "args", "round") !== undefined && this.#attempts.get(row) === attempt;
+    if (type !== "mcp.task" && !isSame) row.attempts += 1;
     this.#attempts.set(row, attempt);
     row.outcome = "running";
     this.#effects.set(id, row);
@@ -166,12 +167,14 @@ export class InvocationFold {
   }
 
   #settle(entry: Entry): void {
-    const { at, body } = entry;
+    const { at, type, body } = entry;
     const row = this.#effects.get(peekText(body, "id"));
     if (row === undefined) return;
     this.#effects.delete(peekText(body, "id"));
-    if (peek(body, "value", "pause") !== undefined) return; // The call goes on.
-    const status = peekText(body, "status");
+    // That a task was not looked after to its end says nothing of what it did.
+    const isDoubtful = type === "mcp.task" && row.effect !== "idempotent" &&
+      peekText(body, "status") !== "ok";
+    const status = isDoubtful ? "unknown" : peekText(body, "status");
     const isError = peek(body, "value", "isError") === true;
     const outcome = status === "ok" ? isError ? "completed_with_error" : "succeeded" : outcomeOf(status);
     const error = ToolError.safeParse(

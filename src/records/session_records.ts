@@ -13,10 +13,10 @@ import {
 } from "../../schemas/record.ts";
 import { peekText } from "../peek.ts";
 import type { Seams } from "../seams.ts";
-import { BindingSessions, type ReadPages } from "./binding_session.ts";
 import { boundTools, type Freeze } from "./bound_tools.ts";
 import { InvocationFold } from "./invocation_fold.ts";
 import type { InvocationRow } from "./invocation_row.ts";
+import { bindingSession } from "./mcp_sessions.ts";
 import { invocationId, unnamedInstallation } from "./record_id.ts";
 
 /** Where records are read from. */
@@ -25,9 +25,7 @@ export interface RecordsRequest {
   readonly pages: AsyncIterable<readonly Entry[]>;
   readonly readBlob: (digest: string) => Promise<Uint8Array>;
   readonly digest: Seams["digest"];
-  /** Reads the streams of connections: their sessions are shown in the bindings. */
-  readonly readPages?: ReadPages;
-  /** The sessions of its servers by HTTP: where its calls went. */
+  /** The sessions with its servers: its bindings show them, and its calls where they went. */
   readonly mcpSessions?: readonly McpSessionRecord[];
 }
 
@@ -62,7 +60,7 @@ export async function readRecords(request: RecordsRequest): Promise<ToolRecords>
     }
   }
   const found = new Found();
-  const sessions = new BindingSessions(request.readPages);
+  const { mcpSessions = [] } = request;
   for (const [execution, hash] of freezes) {
     const catalog = ResolvedCatalog.parse(JSON.parse(new TextDecoder().decode(await request.readBlob(hash))));
     await found.take({
@@ -71,7 +69,7 @@ export async function readRecords(request: RecordsRequest): Promise<ToolRecords>
       hash,
       catalog,
       digest,
-      sessionOf: (entry) => sessions.of(entry),
+      sessionOf: ({ binding, definition }) => bindingSession(mcpSessions, { binding, tool: definition.name }),
     });
   }
   for (const row of fold.rows) await found.call(row, request);
@@ -82,7 +80,8 @@ export async function readRecords(request: RecordsRequest): Promise<ToolRecords>
 function reachedBy(tool: string, sessions: readonly McpSessionRecord[]): JsonObject {
   const [, server, name = ""] = /^mcp\.([^.]+)\.(.+)$/.exec(tool) ?? [];
   const reached = sessions.find(({ connection }) => connection.startsWith(`connection/${server}@`));
-  return reached === undefined ? {} : { mcp_tool: name, server_url: reached.server_url };
+  const url = reached?.server_url ?? null;
+  return url === null ? {} : { mcp_tool: name, server_url: url };
 }
 
 /** Records by their ids: what several turns froze alike is one record. */

@@ -1,7 +1,7 @@
 /** How far every tool call of a session is: as its entries come, and as its tools say while they run (LC-17). */
 import type { Entry } from "../../schemas/entry.ts";
 import type { JsonObject } from "../../schemas/json.ts";
-import { isCall } from "../journal/named_blobs.ts";
+import { isCall, isPaused } from "../journal/named_blobs.ts";
 import { beginsCrank, inReadingOrder } from "./crank_order.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
 
@@ -66,7 +66,7 @@ export class TrackedCalls {
     else if (kind === "intent" && type === "model.generate") this.#yield(body);
     else if (kind === "intent" && isCall(type)) this.#make(entry);
     else if (kind === "outcome" && type === "model.generate") this.#queue(body);
-    else if (kind === "outcome" && isCall(type)) this.#settle(body);
+    else if (kind === "outcome" && isCall(type) && !isPaused(body)) this.#settle(body);
     else if (kind === "reply") this.#end(body);
   }
 

@@ -1,17 +1,20 @@
 /** The tools that come with the runtime: as sources for catalogs, and as the dispatch map (LC-7). */
 import type { CatalogSource } from "../../schemas/catalog.ts";
 import { listFiles } from "./list_files.ts";
+import { patch } from "./patch.ts";
 import { readFile } from "./read_file.ts";
 import { readResult } from "./read_result.ts";
 import { searchFiles } from "./search_files.ts";
 import type { BuiltinTool } from "./tool.ts";
 import { todo } from "./todo.ts";
 import { toolsList } from "./tools_list.ts";
+import { webExtract } from "./web_extract.ts";
+import { writeFile } from "./write_file.ts";
 
 /** By source kind: `troupe` tools are about the runtime itself, `runtime` tools act on the machine it runs on. */
 const toolsOf = {
   troupe: [toolsList, readResult, todo],
-  runtime: [listFiles, readFile, searchFiles],
+  runtime: [listFiles, readFile, searchFiles, writeFile, patch, webExtract],
 } as const satisfies { readonly [kind in "troupe" | "runtime"]: readonly BuiltinTool[] };
 
 /** The dispatch map, name to tool. */

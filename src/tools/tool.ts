@@ -6,7 +6,15 @@ import type { Json, JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
-import { type Attachment, ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
+import {
+  type ApprovalPolicy,
+  type Attachment,
+  type EffectClass,
+  type RiskLevel,
+  ToolDefinition,
+  type ToolResultEnvelope,
+} from "../../schemas/tool.ts";
+import type { GuardedClient } from "../net/guarded_client.ts";
 import type { Clock } from "../seams.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -63,6 +71,8 @@ export interface ToolUseContext {
   /** The catalog of the turn (DM-5). */
   readonly catalog: ResolvedCatalog;
   readonly clock: Clock;
+  /** The one way out by HTTP: where it may lead, the host's network policy says. */
+  readonly fetch: GuardedClient["fetch"];
 }
 
 /** Carries out one call. Returns refusals as envelopes; throws only on a fault. */
@@ -75,7 +85,14 @@ export interface BuiltinTool {
   readonly handler: ToolHandler;
 }
 
-/** What {@linkcode defineTool} is given; the rest of the definition has one value for all harmless built-ins. */
+/** How far a tool goes that does more than look. */
+export interface ToolReach {
+  readonly riskLevel: RiskLevel;
+  readonly effectClass: EffectClass;
+  readonly approvalPolicy: ApprovalPolicy;
+}
+
+/** What {@linkcode defineTool} is given; the rest of the definition has one value for all built-ins. */
 export interface ToolSketch<S extends z.ZodType> {
   readonly name: string;
   readonly title: string;
@@ -84,11 +101,17 @@ export interface ToolSketch<S extends z.ZodType> {
   readonly capability?: string;
   readonly parallelSafe: boolean;
   readonly modelCharactersMax?: number;
+  /** Absent for a tool that only looks. */
+  readonly reach?: ToolReach;
+  readonly timeoutMs?: number;
   readonly inputSchema: S;
   readonly run: (input: z.output<S>, use: ToolUseContext) => Promise<ToolResultEnvelope>;
 }
 
-/** Makes a tool that only looks: low risk, idempotent, no side effects, no approval. */
+/** A tool that only looks: a repeat harms nobody, and nobody is asked. */
+const looking: ToolReach = { riskLevel: "low", effectClass: "idempotent", approvalPolicy: "auto" };
+
+/** Makes a tool; one without a `reach` only looks: low risk, idempotent, no side effects, no approval. */
 export function defineTool<S extends z.ZodType>(sketch: ToolSketch<S>): BuiltinTool {
   const { name, title, description, resource, capability, parallelSafe, inputSchema } = sketch;
   const definition = ToolDefinition.parse({
@@ -97,14 +120,12 @@ export function defineTool<S extends z.ZodType>(sketch: ToolSketch<S>): BuiltinT
     description,
     version: "1",
     inputSchema: jsonSchemaOf(inputSchema),
-    riskLevel: "low",
-    sideEffects: false,
+    ...(sketch.reach ?? looking),
+    sideEffects: sketch.reach !== undefined,
     resources: [resource],
-    timeoutMs: limits.toolCallDurationMsDefault,
+    timeoutMs: sketch.timeoutMs ?? limits.toolCallDurationMsDefault,
     outputPolicy: { modelCharactersMax: sketch.modelCharactersMax ?? limits.toolOutputCharactersMax },
-    effectClass: "idempotent",
     ...(capability === undefined ? {} : { capability }),
-    approvalPolicy: "auto",
     parallelSafe,
   });
   return {

@@ -5,6 +5,7 @@
 import { type Failure, failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
 import { descriptorOf, hasDescriptors, isSameFile } from "./descriptor.ts";
+import { changeFile, type FileChange } from "./file_change.ts";
 import { leadsOutside } from "./link.ts";
 import { accept, type Checked, isInside, join, outside, refuse, shown, splitPath } from "./path.ts";
 
@@ -38,6 +39,14 @@ export interface Workspace {
   readFile(path: string, bytesMax?: number): Promise<Checked<FileRead>>;
   /** Reads a file that must be UTF-8 text. */
   readText(path: string, bytesMax?: number): Promise<Checked<TextRead>>;
+  /**
+   * Changes a text file as a whole, or makes it, with the folders on the way. `change` is given what is there, undefined
+   * if nothing is, and says what is to be there; it may be asked again if the file was changed meanwhile.
+   */
+  changeText(
+    path: string,
+    change: (before: string | undefined) => Checked<string>,
+  ): Promise<Checked<FileChange>>;
   /** Lists a folder, sorted by name. Does not follow links in it. */
   listFolder(path: string): Promise<Checked<readonly FolderEntry[]>>;
 }
@@ -75,7 +84,25 @@ function guard(root: string, roots: readonly string[]): Workspace {
     if (!read.ok) return read;
     const text = textOf(read.value.bytes);
     if (text !== undefined) return accept({ text, grew: read.value.grew });
-    return refuse(failure("file_not_text", `Cannot read ${shown(path)}: it is not UTF-8 text`));
+    return refuse(notText(path));
+  }
+  async function changeText(
+    path: string,
+    change: (before: string | undefined) => Checked<string>,
+  ): Promise<Checked<FileChange>> {
+    const names = splitPath(path, roots);
+    if (!names.ok) return names;
+    return await changeFile({
+      root,
+      names: names.value,
+      path,
+      change: (bytes) => {
+        const before = bytes === undefined ? undefined : textOf(bytes);
+        if (bytes !== undefined && before === undefined) return refuse(notText(path));
+        const changed = change(before);
+        return changed.ok ? accept(new TextEncoder().encode(changed.value)) : changed;
+      },
+    });
   }
   /** Resolves `path`, hands its real place to `open`, and starts anew if the file was replaced meanwhile. */
   async function lookUp<T>(path: string, open: (real: string) => Promise<Attempt<T>>): Promise<Checked<T>> {
@@ -103,6 +130,7 @@ function guard(root: string, roots: readonly string[]): Workspace {
     },
     readFile,
     readText,
+    changeText,
     listFolder: (path) => lookUp(path, (real) => openFolder(real, path)),
   };
 }
@@ -198,6 +226,10 @@ function kindOf(entry: Deno.DirEntry): FolderEntryKind {
   if (entry.isSymlink) return "link";
   if (entry.isDirectory) return "folder";
   return entry.isFile ? "file" : "other";
+}
+
+function notText(path: string): Failure {
+  return failure("file_not_text", `Cannot read ${shown(path)}: it is not UTF-8 text`);
 }
 
 function notFile(path: string, isFolder: boolean): Failure {

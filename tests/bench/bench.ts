@@ -6,7 +6,9 @@ import { Child } from "./child.ts";
 import { type GovernedFigures, governedTable, partsTable } from "./governed_report.ts";
 import { mcpCases } from "./mcp_case.ts";
 import { mcpCountsTable, mcpTable } from "./mcp_report.ts";
+import { startHttpEcho } from "./mcp_http_server.ts";
 import { type McpRunner, runMcpRounds } from "./mcp_rounds.ts";
+import { runScaleRounds, scaleText } from "./mcp_scale_rounds.ts";
 import { netText, runNetRounds } from "./net_rounds.ts";
 import { helpText, type Options, parseOptions } from "./options.ts";
 import { progress } from "./progress.ts";
@@ -110,18 +112,27 @@ async function measureMcp(options: Options, figures: Figures): Promise<void> {
     { name: "non-idempotent", child: governed, effect: "non_idempotent" },
   ];
   await withChildren([sdk, client, governed], async () => {
+    const server = await startHttpEcho();
     const found = await runMcpRounds({
       runners,
+      url: server.url,
       disk: governed,
       cases: mcpCases,
       rounds: options.rounds ?? (options.isQuick ? 3 : 15),
       warmUps: options.isQuick ? 1 : 2,
       random: createRandom(options.seed),
     });
+    await server.stop();
     figures["mcp"] = found;
     say(mcpCountsTable(found.counts));
     say(mcpTable(found));
   });
+}
+
+async function measureScale({ isQuick, rounds }: Options, figures: Figures): Promise<void> {
+  const found = await runScaleRounds(rounds ?? (isQuick ? 2 : 9));
+  figures["scale"] = found;
+  say(scaleText(found));
 }
 
 async function measureAllocations(options: Options, figures: Figures): Promise<void> {
@@ -237,6 +248,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.only.includes("turns")) await measureTurns(options, figures);
   if (options.only.includes("governed")) await measureGoverned(options, figures);
   if (options.only.includes("mcp")) await measureMcp(options, figures);
+  if (options.only.includes("scale")) await measureScale(options, figures);
   if (options.only.includes("allocation")) await measureAllocations(options, figures);
   await measureAlone(options, figures);
   if (options.only.includes("redact")) measureRedaction(options, figures);

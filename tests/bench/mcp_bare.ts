@@ -1,7 +1,11 @@
 /** Calls without a runtime, by the SDK's own client and transport, and by our client alone. */
 import { StdioClientTransport } from "./mcp_sdk_stdio.ts";
+import { StreamableHTTPClientTransport } from "./mcp_sdk_http.ts";
 import { openMcpClient } from "../../src/mcp/client.ts";
-import { CallToolResultSchema, Client } from "../../src/mcp/sdk_v1.ts";
+import { openHttpClient } from "../../src/mcp/http_client.ts";
+import { CallToolResultSchema, Client, type Transport } from "../../src/mcp/sdk_v1.ts";
+import { GuardedClient } from "../../src/net/guarded_client.ts";
+import { UrlPolicy } from "../../src/net/url_policy.ts";
 import { ProcessRegistry } from "../../src/processes/registry.ts";
 import type { Seams } from "../../src/seams.ts";
 import { argumentsOf, checkText, type McpCase, program } from "./mcp_case.ts";
@@ -21,10 +25,22 @@ export function createSdkSide(): McpSide {
   return { measure: (request) => measure(request, openSdk), stop: () => Promise.resolve() };
 }
 
-async function openSdk(asked: McpCase): Promise<Caller> {
-  const transport = new StdioClientTransport({ ...program, args: [...program.args], cwd: Deno.cwd() });
+/** The SDK's client, connected to a server of its own with more arguments. */
+export function openSdkClient(more: readonly string[] = []): Promise<Client> {
+  const args = [...program.args, ...more];
+  return connected(new StdioClientTransport({ ...program, args, cwd: Deno.cwd() }));
+}
+
+async function connected(transport: Transport): Promise<Client> {
   const client = new Client({ name: "bench", version: "1" }, { capabilities: {} });
   await client.connect(transport);
+  return client;
+}
+
+async function openSdk({ asked, url }: McpRequest): Promise<Caller> {
+  const client = asked.transport === "stdio"
+    ? await openSdkClient()
+    : await connected(new StreamableHTTPClientTransport(new URL(url)) as Transport);
   await client.listTools();
   return {
     call: async () => {
@@ -41,9 +57,15 @@ export function createClientSide(seams: Seams, store: string): McpSide {
   const { clock, digest, log } = seams;
   const registry = new ProcessRegistry({ store, runId: seams.nextId("run"), clock, digest, log });
   const signal = new AbortController().signal;
-  const open = async (asked: McpCase): Promise<Caller> => {
-    const child = await registry.start({ ...program, env: environment(), cwd: Deno.cwd() });
-    const client = await openMcpClient({ child, clock, connectMs: idleMs, signal });
+  const http = new GuardedClient({ policy: new UrlPolicy({ allow: ["127.0.0.1"] }), clock });
+  const open = async ({ asked, url }: McpRequest): Promise<Caller> => {
+    const handshake = { clock, connectMs: idleMs, signal };
+    const client = asked.transport === "stdio"
+      ? await openMcpClient({
+        ...handshake,
+        child: await registry.start({ ...program, env: environment(), cwd: Deno.cwd() }),
+      })
+      : await openHttpClient({ ...handshake, url, headers: {}, fetch: http.fetch });
     await client.list(signal);
     return {
       call: async () => {
@@ -61,7 +83,11 @@ export function createClientSide(seams: Seams, store: string): McpSide {
       close: () => client.close(),
     };
   };
-  return { measure: (request) => measure(request, open), stop: () => registry.closeAll() };
+  const stop = async () => {
+    http.close();
+    await registry.closeAll();
+  };
+  return { measure: (request) => measure(request, open), stop };
 }
 
 /** What the SDK passes on by itself, so that both servers have the same. */
@@ -80,11 +106,12 @@ function firstText(content: unknown): unknown {
 }
 
 async function measure(
-  { asked, groups, warmUps }: McpRequest,
-  open: (asked: McpCase) => Promise<Caller>,
+  request: McpRequest,
+  open: (request: McpRequest) => Promise<Caller>,
 ): Promise<McpAnswer> {
+  const { asked, groups, warmUps } = request;
   const start = performance.now();
-  const caller = await open(asked);
+  const caller = await open(request);
   const connectMs = performance.now() - start;
   const times: number[] = [];
   try {

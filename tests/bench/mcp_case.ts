@@ -6,6 +6,7 @@ export interface McpCase {
   readonly tool: "echo" | "big";
   readonly calls: number;
   readonly shape: Shape;
+  readonly transport: "stdio" | "http";
 }
 
 /** The id of the server, wherever one is needed. */
@@ -19,9 +20,11 @@ const echoed = "hello";
 
 /** All cases. The big one is a call at a time: results of this size are rare, and a round would take minutes. */
 export const mcpCases: readonly McpCase[] = [
-  { tool: "echo", calls: 32, shape: "apart" },
-  { tool: "echo", calls: 32, shape: "together" },
-  { tool: "big", calls: 1, shape: "apart" },
+  { tool: "echo", calls: 32, shape: "apart", transport: "stdio" },
+  { tool: "echo", calls: 32, shape: "together", transport: "stdio" },
+  { tool: "big", calls: 1, shape: "apart", transport: "stdio" },
+  { tool: "echo", calls: 32, shape: "apart", transport: "http" },
+  { tool: "echo", calls: 32, shape: "together", transport: "http" },
 ];
 
 /** Groups of calls over one connection: those that are timed, and those before, for the server's code to be compiled. */
@@ -31,9 +34,9 @@ export function groupsOf({ tool, shape }: McpCase): { readonly groups: number; r
 }
 
 /** A case in words. */
-export function nameOfCase({ tool, calls, shape }: McpCase): string {
-  if (tool === "big") return "a result of 5 MB";
-  return shape === "apart" ? `${calls} calls, one after another` : `${calls} calls in flight`;
+export function nameOfCase({ tool, calls, shape, transport }: McpCase): string {
+  if (tool === "big") return `a result of 5 MB, ${transport}`;
+  return `${calls} calls ${shape === "apart" ? "one after another" : "in flight"}, ${transport}`;
 }
 
 /** The arguments of every call of a case. */
@@ -65,8 +68,7 @@ export const program = {
   env: variables(),
 } as const;
 
-/** Beyond what both clients pass on by themselves: where the runtime keeps its cache, if it was told. */
+/** Beyond what both clients pass on by themselves: nothing that decides what a program does. */
 function variables(): { readonly [name: string]: string } {
-  const cache = Deno.env.get("DENO_DIR");
-  return { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1", ...(cache === undefined ? {} : { DENO_DIR: cache }) };
+  return { NO_COLOR: "1" };
 }

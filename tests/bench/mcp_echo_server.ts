@@ -36,6 +36,25 @@ const tools = [
   },
 ];
 
+/** So many tools besides, with schemas of the usual size, if `--tools N` asks for them. */
+const more = Array.from(
+  { length: Number(Deno.args[Deno.args.indexOf("--tools") + 1] ?? 0) || 0 },
+  (_, at) => ({
+    name: `tool-${at}`,
+    description:
+      `The tool number ${at}, which says about itself as much as a tool does that was written with some care`,
+    inputSchema: {
+      type: "object",
+      properties: {
+        query: { type: "string", description: "What is looked for" },
+        limit: { type: "integer", minimum: 1, maximum: 100, description: "How much is given at most" },
+      },
+      required: ["query"],
+    },
+    outputSchema: { type: "object", properties: { found: { type: "array", items: { type: "string" } } } },
+  }),
+);
+
 let filler = "";
 
 /** Begins with an id of its own: what keeps texts by their hash must keep each of them. */
@@ -60,7 +79,7 @@ function resultOf({ method, params }: Request): object {
         serverInfo: { name: "bench-echo", version: "1" },
       };
     case "tools/list":
-      return { tools };
+      return { tools: [...tools, ...more] };
     case "tools/call":
       return { content: [{ type: "text", text: textOf(params) }] };
     default:
@@ -81,12 +100,27 @@ function say(text: string): void {
   }
 }
 
+/** The same by HTTP, on a port of loopback that it says. */
+function listen(): void {
+  const onListen = ({ port }: Deno.NetAddr) => say(`http://127.0.0.1:${port}/mcp\n`);
+  Deno.serve({ hostname: "127.0.0.1", port: 0, onListen }, async (request) => {
+    if (request.method !== "POST") {
+      return new Response(null, { status: request.method === "GET" ? 405 : 204 });
+    }
+    const body = answer(await request.text());
+    if (body === "") return new Response(null, { status: 202 });
+    return new Response(body, { headers: { "content-type": "application/json", "mcp-session-id": "bench" } });
+  });
+}
+
 async function main(): Promise<void> {
+  if (Deno.args.includes("--http")) return listen();
+  const isSilent = Deno.args.includes("--silent");
   let rest = "";
   for await (const chunk of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
     const lines = (rest + chunk).split("\n");
     rest = lines.pop() ?? "";
-    const said = lines.map(answer).join("");
+    const said = isSilent ? "" : lines.map(answer).join("");
     if (said !== "") say(said);
   }
 }

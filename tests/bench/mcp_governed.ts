@@ -9,6 +9,8 @@ import { createHostPerformers } from "../../src/host/host_performers.ts";
 import { writeHome } from "../../src/host/session_home.ts";
 import { openKvStore } from "../../src/journal/kv_store.ts";
 import { Connections } from "../../src/mcp/connections.ts";
+import { GuardedClient } from "../../src/net/guarded_client.ts";
+import { UrlPolicy } from "../../src/net/url_policy.ts";
 import { PrivateHomes } from "../../src/mcp/private_homes.ts";
 import { ProcessRegistry } from "../../src/processes/registry.ts";
 import { type HostServices, type Runtime, startRuntime } from "../../src/runtime.ts";
@@ -43,14 +45,15 @@ export async function openGovernedSide({ seams, folder }: GovernedOptions): Prom
   const self = { command: Deno.execPath(), args: [], env: {} };
   const homes = new PrivateHomes(location);
   const env = (name: string) => Deno.env.get(name);
-  const connections = new Connections({ registry, clock, env, homes, self, fetch });
+  const http = new GuardedClient({ policy: new UrlPolicy({ allow: ["127.0.0.1"] }), clock });
+  const connections = new Connections({ registry, clock, env, homes, self, fetch: http.fetch });
   const made: { services?: HostServices } = {};
   const runtime = await startRuntime({
     store: await openKvStore(location, { log }),
     seams,
     performers: (services) => {
       made.services = services;
-      return createHostPerformers(services, connections);
+      return createHostPerformers(services, { connections, http: { fetch } });
     },
     awakeMax: 10,
   });
@@ -64,21 +67,24 @@ export async function openGovernedSide({ seams, folder }: GovernedOptions): Prom
     measure: (request) => measure(ground, request),
     stop: async () => {
       await runtime.stop();
+      http.close();
       await registry.closeAll();
+      await homes.release();
     },
   };
 }
 
 /** One session: its server is started, then turns without calls and turns with calls are run by turns. */
-async function measure(ground: Ground, { asked, effect, groups, warmUps }: McpRequest): Promise<McpAnswer> {
+async function measure(ground: Ground, request: McpRequest): Promise<McpAnswer> {
+  const { groups, warmUps } = request;
   const { runtime, services: { tellConnection } } = ground;
-  const session = await createSession(ground, { asked, effect, turns: warmUps + groups });
+  const session = await createSession(ground, { ...request, turns: warmUps + groups });
   const connection = connectionAddress(serverId, session);
   await runtime.rest();
   const start = performance.now();
-  const { status } = await tellConnection(connection, { type: "connection.open" });
+  const { status, value } = await tellConnection(connection, { type: "connection.open" });
   const connectMs = performance.now() - start;
-  if (status !== "ok") throw new Error("The server did not open");
+  if (status !== "ok") throw new Error(`The server did not open: ${JSON.stringify(value)}`);
   // The first turn of a session makes its catalog and reads its script.
   await measureTurn(ground, session);
   const empty: Measured[] = [];
@@ -143,6 +149,7 @@ function difference(full: readonly Measured[], empty: readonly Measured[]): Coun
 interface SessionPlan {
   readonly asked: McpCase;
   readonly effect: Effect;
+  readonly url: string;
   /** How many pairs of turns the script is for. */
   readonly turns: number;
 }
@@ -165,7 +172,7 @@ async function createSession({ runtime, services, folder }: Ground, plan: Sessio
     home: writeHome({ agent: { kind: "folder", path: folder }, workspace: folder, script }),
     sources: [],
     policy,
-    servers: [await declare(folder, policy, services.seams)],
+    servers: [await declare(plan, { folder, policy, seams: services.seams })],
   });
 }
 
@@ -173,12 +180,17 @@ async function createSession({ runtime, services, folder }: Ground, plan: Sessio
 const capabilities = [`mcp.connect:${serverId}`, `mcp.call:${serverId}`] as const;
 
 /** The server of a trusted folder whose calls nobody is asked about. */
-async function declare(folder: string, policy: HostPolicy, { digest }: Seams): Promise<McpDeclaration> {
+async function declare(
+  { asked, url }: SessionPlan,
+  { folder, policy, seams: { digest } }: {
+    readonly folder: string;
+    readonly policy: HostPolicy;
+    readonly seams: Seams;
+  },
+): Promise<McpDeclaration> {
+  const { command, args, env } = program;
   const manifest = McpManifest.parse({
-    transport: "stdio",
-    command: program.command,
-    args: program.args,
-    env: program.env,
+    ...(asked.transport === "stdio" ? { command, args, env } : { transport: "streamable_http", url }),
     approval_policy: "auto",
     risk: "low",
     supports_parallel_tool_calls: true,
@@ -190,7 +202,7 @@ async function declare(folder: string, policy: HostPolicy, { digest }: Seams): P
     capabilities,
     secrets: new Set(),
     digest,
-    isTrusted: () => Promise.resolve(true),
+    trustOf: () => Promise.resolve("third_party"),
   });
 }
 

@@ -7,6 +7,8 @@ import type { Effect } from "./turn_case.ts";
 export interface McpRequest {
   readonly do: "mcp";
   readonly asked: McpCase;
+  /** Where the server is that is no process of the side's own. */
+  readonly url: string;
   /** What a repeat of a call would do. Bare clients know no difference. */
   readonly effect: Effect;
   /** Groups of calls that are timed. */

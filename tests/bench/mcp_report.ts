@@ -20,12 +20,12 @@ export function mcpCountsTable(counts: readonly McpCounts[]): string {
 
 /** Times of calls and starts, and ratios to the first side. */
 export function mcpTable({ cases, connect, emptyTurn, floor }: McpRoundsFigures): string {
-  const [first = "", ...others] = connect.sides.map(({ name }) => name);
+  const [first = "", ...others] = (connect[0]?.sides ?? []).map(({ name }) => name);
   const heading = ["MCP, median · p99", first, ...others, ...others.map((name) => `${name} / ${first}`)];
   const both = ({ medianMs, p99Ms }: { readonly medianMs: number; readonly p99Ms: number }) =>
     `${duration(medianMs)} · ${duration(p99Ms)}`;
   return [
-    tableOf(heading, [...cases, connect].map(rowOf)),
+    tableOf(heading, [...cases, ...connect].map(rowOf)),
     "A call's time is its group's, by the number of calls; p99 is that of groups. A governed group is a turn with a",
     `model's step for all calls that are in flight, less a turn without calls: ${both(emptyTurn)}`,
     `The disk: a flushed append ${both(floor.flush)}, a commit of a KV file ${both(floor.commit)}`,

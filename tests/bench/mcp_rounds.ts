@@ -41,7 +41,7 @@ export interface McpCounts {
 /** What was gathered. */
 export interface McpRoundsFigures {
   readonly cases: readonly McpFigures[];
-  readonly connect: McpFigures;
+  readonly connect: readonly McpFigures[];
   readonly counts: readonly McpCounts[];
   /** A governed turn without calls, which times of governed calls are less. */
   readonly emptyTurn: FloorFigures["commit"];
@@ -55,6 +55,8 @@ export interface McpRoundsOptions {
   /** Knows the disk that governed calls are written to. */
   readonly disk: Child;
   readonly cases: readonly McpCase[];
+  /** Where the server by HTTP is. */
+  readonly url: string;
   readonly rounds: number;
   /** Rounds before the first that counts, so that the code is compiled. */
   readonly warmUps: number;
@@ -67,7 +69,7 @@ type CaseRecord = { readonly asked: McpCase; readonly answers: Answers };
 
 /** Runs all rounds. One side works at a time, and starts the server anew each time. */
 export async function runMcpRounds(options: McpRoundsOptions): Promise<McpRoundsFigures> {
-  const { runners, disk, rounds, warmUps, random } = options;
+  const { runners, disk, rounds, warmUps, random, url } = options;
   const records = options.cases.map((asked): CaseRecord => ({
     asked,
     answers: new Map(runners.map((runner) => [runner, []])),
@@ -79,7 +81,7 @@ export async function runMcpRounds(options: McpRoundsOptions): Promise<McpRounds
       progress(round < 0 ? `warming up: ${name}` : `round ${round + 1} of ${rounds}: ${name}`);
       for (const runner of shuffle(runners, random)) {
         const { child, effect } = runner;
-        const answer = await child.ask({ do: "mcp", asked, effect, ...groupsOf(asked) });
+        const answer = await child.ask({ do: "mcp", asked, effect, url, ...groupsOf(asked) });
         if (round >= 0) answers.get(runner)?.push(answer);
       }
     }
@@ -109,7 +111,11 @@ function figuresOf(
     cases: records.map(({ asked, answers }) =>
       compare(nameOfCase(asked), runners, (runner) => callTimes(asked, answers.get(runner) ?? []))
     ),
-    connect: compare("start, connect and list", runners, (runner) => connectTimes(records, runner)),
+    connect: (["stdio", "http"] as const).map((transport) => {
+      const name = transport === "stdio" ? "start, connect and list, stdio" : "connect and list, http";
+      const ofTransport = records.filter(({ asked }) => asked.transport === transport);
+      return compare(name, runners, (runner) => connectTimes(ofTransport, runner));
+    }),
     counts: records.flatMap(({ asked, answers }) =>
       [...answers].flatMap(([{ name }, given]) => {
         const counts = sumCounts(given);

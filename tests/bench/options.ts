@@ -5,6 +5,7 @@ export const sections = [
   "turns",
   "governed",
   "mcp",
+  "scale",
   "allocation",
   "session",
   "replay",
@@ -36,7 +37,7 @@ Usage: deno task bench [options]
 
   --quick        Fewer rounds and turns: under a minute, rough figures
   --only LIST    Only these parts, by commas: ${sections.join(", ")}
-  --rounds N     Rounds of the parts "turns" and "mcp" (default 15, quick 3)
+  --rounds N     Rounds of the parts "turns", "mcp" and "scale" (default 15, 9 for "scale"; quick 3 and 2)
   --alone        Without the peers, which need npm packages
   --json FILE    Writes all figures as JSON, too
   --seed N       Order of cases within the rounds (default: drawn, and printed)
@@ -46,12 +47,12 @@ Examples:
   deno task bench --quick
   deno task bench --only replay,split
   deno task bench --only governed
-  deno task bench --only mcp
+  deno task bench --only mcp,scale
   deno task bench --only redact,catalog
   deno task bench --only net
   deno task bench --json bench.json
 
-It does not measure: model latency and streaming, real tools, MCP by HTTP, sandboxes, many sessions at once, cold start,
+It does not measure: model latency and streaming, real tools, sandboxes, many sessions at once, cold start,
 recovery, a remote store, or a power cut. Times depend on the disk and on what else the machine does; the counts do not.
 `;
 

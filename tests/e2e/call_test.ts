@@ -62,7 +62,10 @@ Deno.test("call runs one tool through freeze, start and complete, and inspect sh
     const binding = (bindings as Line[]).find(({ id }) => id === invocation?.["binding"]);
     const implementation = (implementations as Line[]).find(({ id }) => id === binding?.["implementation"]);
     assert.equal(implementation?.["reference"], "runtime/list_files@1");
-    assert.match(await stage.output("inspect", session), /^list_files +agent_observation +whitelist_only /m);
+    assert.match(
+      await stage.output("inspect", session),
+      /^list_files +agent_observation +trusted_local +whitelist_only /m,
+    );
     assert.match(await stage.output("replay", session), /no divergence/i);
   });
 });

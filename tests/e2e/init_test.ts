@@ -78,7 +78,7 @@ Deno.test("init makes an agent that troupe reads, and names commands that a shel
     assert.match(await room.output("catalog", "./my-agent"), /^read_file /m);
     assert.match(
       await room.output("trust", "./my-agent"),
-      /^files \(trusted\)\n {2}command {2}troupe mcp-server /,
+      /^files \(trusted as third_party\)\n {2}command {2}troupe mcp-server /,
     );
     // The agent is run elsewhere; here the words in front of it are those of a program that is this one.
     const own = out.match(/^ {2}(.*) run \.\/my-agent "What is in here\?" --workspace \.\/my-agent$/m)?.[1];
@@ -142,7 +142,7 @@ Deno.test("trust needs a person or --yes, and an agent's servers are asked about
     assert.equal(await room.trusted(), before);
     const [trusted] = linesOf(await room.output("trust", "a", "--yes", "--json"));
     assert.deepEqual(linesOf(await room.output("trust", "--json")).at(-1), trusted);
-    assert.match(await room.output("trust", "a"), /^files \(trusted\)/);
+    assert.match(await room.output("trust", "a"), /^files \(trusted as third_party\)/);
     assert.match(
       await room.output("trust", "a", "--remove"),
       /^2 servers of .*\/a are not trusted any more\n$/,

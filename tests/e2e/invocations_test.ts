@@ -1,5 +1,6 @@
 /** `troupe invocations`: every tool call of a session, for people and for programs, while it runs and after it. */
 import assert from "node:assert/strict";
+import { callOf, firstTurn, onMcpStage, planned, trustAgent, writeMcpAgent } from "./mcp_stage.ts";
 import { linesOf, onStage, type Stage, writeAgent } from "./troupe.ts";
 
 const script = `answers:
@@ -13,6 +14,61 @@ const script = `answers:
 async function rowsOf(stage: Stage) {
   return linesOf(await stage.output("invocations", "last", "--json"));
 }
+
+Deno.test("invocations as JSON sum every call up in the same words, whatever its source: source, server, tool, risk, status, preview (LC-26)", async () => {
+  await onMcpStage(async (stage) => {
+    const long = `${"x".repeat(499)}😀 and more`;
+    const results = {
+      read_long: { content: [{ type: "text", text: long }] },
+      fail: { isError: true, content: [{ type: "text", text: "there is none" }] },
+    };
+    const tools = ["read_long", "fail"].map((name) => ({ name, inputSchema: { type: "object" } }));
+    await stage.write({ "tools.json": JSON.stringify(tools) });
+    const plan = { name: "docs", tools: stage.path("tools.json"), results };
+    await writeMcpAgent(stage, {
+      servers: { docs: planned(stage, plan) },
+      tools: ["read_file"],
+      capabilities: ["fs.read", "mcp.connect:docs", "mcp.call:docs"],
+      answers: [
+        {
+          calls: [
+            callOf("read_file", { path: "a.txt" }),
+            callOf("docs__read_long"),
+            callOf("docs__fail"),
+            callOf("docs__gone"),
+          ],
+        },
+        { text: "finished" },
+      ],
+    });
+    await stage.output(...trustAgent);
+    await stage.output(...firstTurn);
+    const summaries = (await rowsOf(stage)).map(({ summary }) => summary);
+    assert.deepEqual(summaries, [
+      {
+        source: "runtime",
+        server: null,
+        tool: "read_file",
+        risk: "low",
+        status: "succeeded",
+        preview: "alpha\n",
+      },
+      {
+        ...{ source: "mcp", server: "docs", tool: "read_long", risk: "medium", status: "succeeded" },
+        // Never half of a character.
+        preview: "x".repeat(499),
+      },
+      {
+        ...{ source: "mcp", server: "docs", tool: "fail", risk: "medium", status: "completed_with_error" },
+        preview: "there is none",
+      },
+      {
+        ...{ source: null, server: null, tool: "docs__gone", risk: null, status: "not_found" },
+        preview: 'No tool is named "docs__gone": use one of the tools offered',
+      },
+    ]);
+  });
+});
 
 Deno.test("invocations as JSON tell how far each call is, its status and its error as records (LC-17, DM-43, DM-45)", async () => {
   await onStage(async (stage) => {

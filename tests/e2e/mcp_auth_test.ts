@@ -1,7 +1,7 @@
 /** `troupe mcp auth` in a process of its own: a login by the browser, where its token is and where it is not, and its end. */
 import assert from "node:assert/strict";
 import { browse, type LoginFaults, type LoginServer, startLoginServer } from "../support/login_server.ts";
-import { assertRefused, linesOf, onStage, readScript, type Stage, writeAgent } from "./troupe.ts";
+import { assertRefused, filesWith, linesOf, onStage, readScript, type Stage, writeAgent } from "./troupe.ts";
 
 /** A stage with an agent whose server `docs` wants a login. */
 async function onLoginStage(
@@ -31,20 +31,6 @@ async function logIn(stage: Stage, ...more: readonly string[]) {
   const [url = ""] = /http:\/\/127\.0\.0\.1:\d+\/authorize[^\s"]*/.exec(text) ?? [];
   const page = await browse(url);
   return { page, ended: await running.ended };
-}
-
-/** Every file below a folder that holds one of these texts. */
-async function filesWith(folder: string, texts: readonly string[]): Promise<readonly string[]> {
-  const found: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    const path = `${folder}/${name}`;
-    if (isDirectory) found.push(...await filesWith(path, texts));
-    else {
-      const content = new TextDecoder("latin1").decode(await Deno.readFile(path));
-      if (texts.some((text) => content.includes(text))) found.push(path);
-    }
-  }
-  return found;
 }
 
 Deno.test("mcp auth logs in by the browser, and its tokens are in one file of the owner's and nowhere else", async () => {
@@ -132,7 +118,7 @@ Deno.test("mcp auth reads a secret that a manifest names only once the server is
       await ask(),
       1,
       "mcp_connect_denied",
-      "it is not trusted: look at it with troupe trust AGENT",
+      "look at it with troupe trust AGENT",
     );
     assert.equal(login.asked.length, 0);
     const shown = await stage.output("trust", "agent", "--workspace", "ws", "--yes");

@@ -44,7 +44,7 @@ async function writeTwins(stage: Stage): Promise<void> {
 }
 
 // AR-39, AR-46
-Deno.test("servers with a tool of one name are told apart, and their session replays once their program is deleted (AR-39, AR-46, B82)", async () => {
+Deno.test("servers with a tool of one name are told apart, and their session replays once their program is deleted (AR-39, AR-46, B82, AR-4)", async () => {
   await onMcpStage(async (stage) => {
     await writeTwins(stage);
     const ended = await stage.run(...firstTurn, "--answer", "allow");
@@ -113,7 +113,8 @@ Deno.test("server whose tool has the name of a built-in is refused, and both pro
     const runtime = await startRuntime({
       store: await openKvStore(store, seams),
       seams,
-      performers: (services: HostServices) => createHostPerformers(services, connections),
+      performers: (services: HostServices) =>
+        createHostPerformers(services, { connections, http: { fetch } }),
     });
     try {
       const agent = await loadAgent("agent", { cwd: stage.folder, digest });

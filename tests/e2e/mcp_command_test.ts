@@ -39,7 +39,7 @@ Deno.test("server is declared, found, connected and called in steps of their own
     }
     assert.match(
       await stage.output("mcp", "list", ...place),
-      /^docs +asks +not listed yet .*\nwiki +capability_missing +not listed yet /m,
+      /^docs +asks +unknown +not listed yet .*\nwiki +capability_missing +unknown +not listed yet /m,
     );
     assert.equal(await starts(stage), 0);
 
@@ -64,7 +64,10 @@ Deno.test("server is declared, found, connected and called in steps of their own
     );
     assert.equal(await starts(stage), 0);
     const checked = await stage.output("mcp", "check", "docs", ...place, "--answer", "allow");
-    assert.match(checked, /^ {2}protocol +2025-11-25\n {2}calls itself +docs 1\n {2}capabilities +tools$/m);
+    assert.match(
+      checked,
+      /^ {2}protocol +2025-11-25 \(legacy era\)\n {2}calls itself +docs 1\n {2}capabilities +tools$/m,
+    );
     assert.match(checked, /^search +ok +The tool search$/m);
     assert.equal(await starts(stage), 1);
     await untilNone(markOf(stage));
@@ -78,7 +81,7 @@ Deno.test("server is declared, found, connected and called in steps of their own
     });
     await stage.output("mcp", "trust", "docs", ...place, "--yes");
     const listed = await stage.output("mcp", "list", ...place);
-    assert.match(listed, /^docs +trusted +3 approved .*\nwiki +asks +not listed yet /m);
+    assert.match(listed, /^docs +trusted +third_party +3 approved .*\nwiki +asks +unknown +not listed yet /m);
     await stage.output("mcp", "trust", "wiki", ...place, "--yes");
     // A call has a gate of its own; two servers' tools of one name are two tools.
     assertRefused(await stage.run("mcp", "call", "docs", "search", ...place), 1, "approval_unavailable");
@@ -121,12 +124,34 @@ Deno.test("declaration is checked before it is written, never overwritten unaske
     assert.equal((await add("docs", "--force", "--url", "https://a.example/mcp")).code, 0);
     assert.match(
       await stage.output("mcp", "list", ...place),
-      /^docs +\S+ +not listed yet +https:\/\/a\.example$/m,
+      /^docs +\S+ +unknown +not listed yet +https:\/\/a\.example$/m,
     );
 
     assert.equal(await stage.output("mcp", "remove", "docs", "--agent", "agent"), "Removed mcp/docs.yaml\n");
     assertRefused(await stage.run("mcp", "remove", "docs", "--agent", "agent"), 2, "server_unknown");
     assertRefused(await stage.run("mcp", "check", "docs", ...place), 2, "server_unknown", "troupe mcp add");
+  });
+});
+
+Deno.test("server that is removed takes its own homes along, and nothing of another agent's server, or of one with a longer name", async () => {
+  await onMcpStage(async (stage) => {
+    const servers = ["docs", "docs-more"].map((name) => [name, planned(stage, { name })] as const);
+    for (const folder of ["agent", "other"]) {
+      await writeMcpAgent(stage, { servers: Object.fromEntries(servers), answers: [{ text: "hi" }], folder });
+      await stage.output("run", folder, "hi", "--workspace", "ws", "--answer", "allow");
+    }
+    const homes = () =>
+      [...Deno.readDirSync(stage.path("store.db.homes"))].map(({ name }) =>
+        name.replace(/-[0-9a-f]{12}$/, "")
+      ).sort();
+    assert.deepEqual(homes(), ["docs", "docs", "docs-more", "docs-more"]);
+    const remove = ["mcp", "remove", "docs", "--agent", "agent"];
+    const out = await stage.output(...remove);
+    assert.match(out, /^Removed mcp\/docs\.yaml\nRemoved \S+\/store\.db\.homes\/docs-[0-9a-f]{12}\n$/);
+    assert.deepEqual(homes(), ["docs", "docs-more", "docs-more"]);
+    const kept = ["mcp", "remove", "docs", "--agent", "other", "--keep", "--json"];
+    assert.deepEqual(JSON.parse(await stage.output(...kept)).homes, []);
+    assert.deepEqual(homes(), ["docs", "docs-more", "docs-more"]);
   });
 });
 

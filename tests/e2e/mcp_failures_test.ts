@@ -67,7 +67,7 @@ async function writeManyServers(stage: Stage): Promise<void> {
 }
 
 // DM-60, DM-66
-Deno.test("server that cannot be used is left out in one line that says why, and the turn goes on with the others (DM-60, DM-66)", async () => {
+Deno.test("server that cannot be used is left out in one line that says why, and the turn goes on with the others (CM-71, DM-60, DM-66)", async () => {
   await onMcpStage(async (stage) => {
     await writeManyServers(stage);
     const ended = await stage.run(...firstTurn, "--answer", "allow");

@@ -36,7 +36,7 @@ async function startsOf(stage: Stage): Promise<number> {
 const started = /^ {2}✓ docs {2}.* 3 tools\n.*✓ mcp\.docs\.search .* docs found/m;
 
 // DM-29, DM-54, DM-55
-Deno.test("server is not started unless somebody allows it: without anybody to ask the turn goes on without it (DM-54, DM-55)", async () => {
+Deno.test("server is not started unless somebody allows it: without anybody to ask the turn goes on without it (DM-54, DM-55, DM-137)", async () => {
   await onMcpStage(async (stage) => {
     await writeDocs(stage);
     const alone = await stage.run(...firstTurn);
@@ -61,7 +61,7 @@ Deno.test("server is not started unless somebody allows it: without anybody to a
 });
 
 // DM-62
-Deno.test("server of a trusted declaration is started without a question, another one is asked about anew, and policy wins over trust (DM-62)", async () => {
+Deno.test("server of a trusted declaration is started without a question, another one is asked about anew, and policy wins over trust (DM-62, DM-137)", async () => {
   await onMcpStage(async (stage) => {
     await writeDocs(stage);
     await stage.output(...trustAgent);

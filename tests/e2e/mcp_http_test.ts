@@ -14,7 +14,7 @@ import {
   withOwner,
   writeMcpAgent,
 } from "./mcp_stage.ts";
-import type { Stage } from "./troupe.ts";
+import { linesOf, type Stage } from "./troupe.ts";
 
 /** Writes an agent that calls `echo` of a server three times, one after the other. */
 async function writeCaller(stage: Stage, server: SessionServer, more: Line = {}): Promise<void> {
@@ -137,6 +137,100 @@ Deno.test("call of an idempotent tool over a lost session is made once more by t
   });
 });
 
+Deno.test("call whose arguments do not fit the turn's schema is refused before anything is connected to for it; one that fits connects (GA-37)", async () => {
+  for (const [message, sessions] of [[5, 1], ["second", 2]] as const) {
+    await withServer(["session_not_found"], async (stage, server) => {
+      await writeCaller(stage, server);
+      await stage.write({
+        "agent/script.yaml": JSON.stringify({
+          answers: [
+            // The first call loses the session: whatever is called next needs another one.
+            ...["first", message].map((given) => ({ calls: [callOf("remote__echo", { message: given })] })),
+            { text: "finished" },
+          ],
+        }),
+      });
+      const { code, err } = await stage.run(...firstTurn);
+      assert.equal(code, 0, err);
+      const [lost, next] = linesOf(await stage.output("invocations", "last", "--json"));
+      assert.equal(lost?.["outcome"], "failed");
+      assert.equal(next?.["outcome"], sessions === 1 ? "invalid" : "succeeded");
+      assert.equal(server.issued, sessions);
+      assert.equal(server.said("POST").filter((one) => one.startsWith("tools/call")).length, sessions);
+    });
+  }
+});
+
+Deno.test("call inherits the deadline of its agent, the cancel of its turn and the trace of its session (GA-39)", async () => {
+  await withServer(["silence", "ok", "silence"], async (stage, server) => {
+    await writeCaller(stage, server);
+    const agent = JSON.parse(await Deno.readTextFile(stage.path("agent/agent.yaml")));
+    const limited = { ...agent, limits: { tool_timeout_ms: 500 } };
+    await stage.write({ "agent/agent.yaml": JSON.stringify(limited) });
+    // The server says nothing, and its manifest would wait for a minute.
+    const late = stage.start(...firstTurn);
+    await until("the server was told of the deadline", () => server.said("POST").some(isCancel));
+    await late.ended;
+    const [inDoubt] = linesOf(await stage.output("invocations", "last", "--json"));
+    assert.deepEqual([inDoubt?.["outcome"], server.echoed], ["unknown", []]);
+    const [first] = server.heard.filter(({ message }) => message === "tools/call");
+    const [root, seq, n] =
+      /^session\/(ses_\w+)#(\d+)\.(\d+)$/.exec(String(first?.meta["troupe/idempotency-key"]))?.slice(1) ?? [];
+    assert.equal(first?.meta["traceparent"], `00-${ulidHex(root ?? "")}-${spanHex(seq, n)}-01`);
+
+    await stage.write({ "agent/agent.yaml": JSON.stringify(agent) });
+    const running = stage.start(...firstTurn);
+    await until(
+      "the last call is under way",
+      () => server.heard.filter(({ message }) => message === "tools/call").length === 3,
+    );
+    await stage.output("cancel", "last");
+    await until("the server was told of the cancel", () => server.said("POST").filter(isCancel).length === 2);
+    assert.match((await running.ended).out, /turn 1 canceled/);
+    const [one, other] = server.heard.filter(({ message }) => message === "tools/call").slice(1);
+    const traces = [one, other].map((heard) => String(heard?.meta["traceparent"]).split("-"));
+    // One trace for a session, another for another one, and a span for each call.
+    assert.equal(traces[0]?.[1], traces[1]?.[1]);
+    assert.notEqual(traces[0]?.[1], ulidHex(root ?? ""));
+    assert.notEqual(traces[0]?.[2], traces[1]?.[2]);
+  });
+});
+
+function isCancel(said: string): boolean {
+  return said.startsWith("notifications/cancelled");
+}
+
+/** The 128 bits of an id, as a trace has them. */
+function ulidHex(id: string): string {
+  const value = [...id.replace(/^ses_/, "")].reduce(
+    (bits, digit) => bits * 32n + BigInt("0123456789ABCDEFGHJKMNPQRSTVWXYZ".indexOf(digit)),
+    0n,
+  );
+  return value.toString(16).padStart(32, "0");
+}
+
+function spanHex(seq = "", n = ""): string {
+  return Number(seq).toString(16).padStart(12, "0") + Number(n).toString(16).padStart(4, "0");
+}
+
+Deno.test("call whose answer is cut off is in doubt, never a success by what came of it, unless a repeat harms nobody (F24)", async () => {
+  await withServer(["cut"], async (stage, server) => {
+    await writeCaller(stage, server);
+    const ended = await stage.run(...firstTurn, "--answer", "deny");
+    assert.match(ended.out, /mcp\.remote\.echo .*unknown {2}http_connection_lost: .*may have be/, ended.out);
+    assert.deepEqual(server.echoed, [{ message: "first" }]);
+    const { invocations } = await recordsOf(stage) as { readonly [name: string]: Line[] };
+    assert.deepEqual(invocations?.map(({ outcome }) => outcome), ["unknown"]);
+  });
+  await withServer(["cut"], async (stage, server) => {
+    await writeCaller(stage, server, { effects: { "mcp.remote.*": "idempotent" } });
+    await stage.output(...firstTurn, "--answer", "deny");
+    const { invocations } = await recordsOf(stage) as { readonly [name: string]: Line[] };
+    assert.deepEqual(invocations?.map(({ outcome }) => outcome), ["succeeded", "succeeded", "succeeded"]);
+    assert.equal(server.echoed.length, 4);
+  });
+});
+
 Deno.test("server on loopback is not reached unless the operator's configuration lists it", async () => {
   await withServer([], async (stage, server) => {
     await writeCaller(stage, server);
@@ -150,7 +244,7 @@ Deno.test("server on loopback is not reached unless the operator's configuration
   });
 });
 
-Deno.test("header of a manifest gets its variable once connecting was approved, and the value stays out of the journal (DM-67)", async () => {
+Deno.test("header of a manifest gets its variable once connecting was approved, and the value stays out of the journal (CM-71, DM-67)", async () => {
   await withServer([], async (stage, server) => {
     await writeCaller(stage, server, { headers: { "X-Key": "key ${E2E_TOKEN}" } });
     const secret = "s3cret-value-of-the-operator";
@@ -198,6 +292,9 @@ Deno.test("session of a server is told with its transport, URL, id, state and gr
     const { connection, ...record } = mcpSessions?.[0] ?? {};
     assert.match(String(connection), /^connection\/remote@ses_/);
     assert.deepEqual(record, {
+      server: "remote",
+      state: "pending",
+      failure: null,
       transport_kind: "streamable_http",
       server_url: server.url,
       session_id: null,
@@ -214,8 +311,9 @@ Deno.test("session of a server is told with its transport, URL, id, state and gr
     const { mcp_tool, server_url } = first?.["metadata"] as Line;
     assert.deepEqual({ mcp_tool, server_url }, { mcp_tool: "echo", server_url: server.url });
     // One session for all that goes to the server, named in all of it but its own beginning, until it is given back.
-    const beginning = server.said("POST").slice(0, 4);
+    const beginning = server.said("POST").slice(0, 5);
     assert.deepEqual(beginning, [
+      "server/discover null",
       "initialize null",
       "notifications/initialized session-1",
       "tools/list session-1",
@@ -225,7 +323,7 @@ Deno.test("session of a server is told with its transport, URL, id, state and gr
     assert.deepEqual(server.said("DELETE"), ["- session-2"]);
     assert.match(
       await stage.output("inspect", "last"),
-      /MCP sessions\n.*\n *connection\/remote@.*closed +2 +notifications\/ready/,
+      /MCP sessions\n.*\n *connection\/remote@.*closed +2 +notifications\/ready +sessions +2025-06-18 +legacy/,
     );
   });
 });

@@ -72,11 +72,12 @@ Deno.test("import takes servers of mcpServers over: names become ids, secrets be
   });
 });
 
-Deno.test("import reads the servers of VS Code, and says line by line what it leaves out", async () => {
+Deno.test("import reads the servers of VS Code, and says line by line what it leaves out (LC-24)", async () => {
   await onMcpStage(async (stage) => {
     const servers: { readonly [name: string]: Line } = {
       fine: { type: "stdio", command: "uvx", args: ["server"], env: { API_KEY: "${input:api-key}" } },
       old: { type: "sse", url: "https://a.example/sse" },
+      socket: { type: "ws", url: "wss://a.example/mcp" },
       login: { url: "https://ada:pw@a.example/mcp" },
       query: { url: "https://a.example/mcp?token=abc" },
       argument: { command: "x", args: [`--api-key=${secret}`] },
@@ -86,12 +87,16 @@ Deno.test("import reads the servers of VS Code, and says line by line what it le
     };
     const { code, out, err } = await importFile(stage, { inputs: [{ id: "api-key" }], servers }, "--json");
     assert.equal(code, 1);
-    assert.match(err, /7 of 8 servers could not be taken over.*\[import_incomplete\]/);
+    assert.match(err, /7 of 9 servers could not be taken over.*\[import_incomplete\]/);
     const rows = linesOf(out);
-    assert.deepEqual(rows.filter(({ file }) => file !== null).map(({ file }) => file), ["mcp/fine.yaml"]);
+    assert.deepEqual(rows.filter(({ file }) => file !== null).map(({ file }) => file), [
+      "mcp/fine.yaml",
+      "mcp/old.yaml",
+    ]);
     assert.match(await written(stage), /API_KEY: "\$\{API_KEY\}"/);
     const why = Object.fromEntries(rows.map(({ name, told }) => [name, String((told as string[]).at(-1))]));
-    assert.match(why["old"] ?? "", /sse, which troupe does not speak/);
+    assert.match(why["old"] ?? "", /written as streamable_http, which finds servers of sse too/);
+    assert.match(why["socket"] ?? "", /ws, which troupe does not speak \(mcp_transport_unsupported\)/);
     assert.match(why["login"] ?? "", /holds a login/);
     assert.match(why["query"] ?? "", /may hold a secret \(token\)/);
     assert.match(why["argument"] ?? "", /"--api-key" may hold a secret/);

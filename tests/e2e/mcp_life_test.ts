@@ -85,10 +85,18 @@ Deno.test("inspect shows the session that the bindings of a server share, by CM'
         session_id: null,
         session_state: "closed",
         last_sse_event: null,
-        initialize_result: null,
+        // What it had said is told still; nobody uses it any more (CM-81).
+        initialize_result: {
+          protocolVersion: "2025-11-25",
+          serverInfo: { name: "docs", version: "1" },
+          capabilities: ["tools"],
+        },
       });
     }
-    assert.match(await stage.output("inspect", "last"), /^docs +stdio +closed +- +- +-$/m);
+    assert.match(
+      await stage.output("inspect", "last"),
+      /connection\/docs@\S+ +pending +stdio +- +closed +1 +- +docs /,
+    );
   });
 });
 

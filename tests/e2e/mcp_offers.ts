@@ -8,6 +8,8 @@ export interface Offers {
   /** How many items a page has; without it, all. */
   readonly page?: number;
   readonly resources?: readonly Item[];
+  /** True if its resources can be subscribed to: at every call of a tool it says many times that each of those changed. */
+  readonly subscribes?: boolean;
   /** Without templates it does not know the question. */
   readonly templates?: readonly Item[];
   /** Contents by URI. */
@@ -23,13 +25,17 @@ export type OfferAnswer = { readonly result: Item } | {
 };
 
 /** What the server declares in its greeting. */
-export function declared({ resources, prompts, words }: Offers): Item {
+export function declared({ resources, prompts, words, subscribes = false }: Offers): Item {
+  const watched = subscribes ? { subscribe: true } : {};
   return {
-    ...(resources === undefined ? {} : { resources: { listChanged: true } }),
+    ...(resources === undefined ? {} : { resources: { listChanged: true, ...watched } }),
     ...(prompts === undefined ? {} : { prompts: { listChanged: true } }),
     ...(words === undefined ? {} : { completions: {} }),
   };
 }
+
+/** The resources of this process that are subscribed to. */
+export const watched = new Set<string>();
 
 /** Answers what is no question of tools. */
 export function answerOffer(offers: Offers, method: string, params: Item): OfferAnswer {
@@ -38,6 +44,13 @@ export function answerOffer(offers: Offers, method: string, params: Item): Offer
       return pageOf("resources", offers.resources, offers, params);
     case "resources/templates/list":
       return pageOf("resourceTemplates", offers.templates, offers, params);
+    case "resources/subscribe":
+      if (offers.subscribes !== true) return unknown;
+      watched.add(String(params["uri"]));
+      return { result: {} };
+    case "resources/unsubscribe":
+      watched.delete(String(params["uri"]));
+      return { result: {} };
     case "resources/read": {
       const contents = offers.contents?.[String(params["uri"])];
       return contents === undefined

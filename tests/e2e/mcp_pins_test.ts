@@ -44,7 +44,10 @@ Deno.test("tool that is not what was approved is off until a person saw how it d
     assert.deepEqual(await verdicts(stage), { read: "quarantined", write: "ok" });
 
     // It can be seen wherever tools are shown.
-    assert.match(await stage.output("mcp", "list", ...place), /^docs +trusted +2 approved, 1 to approve /m);
+    assert.match(
+      await stage.output("mcp", "list", ...place),
+      /^docs +trusted +third_party +2 approved, 1 to approve /m,
+    );
     assert.match(await stage.output("mcp", "tools", "docs", ...place), /^read +off: it is not any more/m);
     const catalog = await stage.run("catalog", "last");
     assert.match(catalog.out, /^mcp\.docs\.read +docs__read \(off\)/m);
@@ -84,7 +87,7 @@ Deno.test("tool that comes when an approved one is gone is off, one that is mere
 Deno.test("annotations of a server decide nothing: they are pinned like any word of it, and open no gate (AR-10)", async () => {
   await onMcpStage(async (stage) => {
     const safe = { readOnlyHint: true, idempotentHint: true, destructiveHint: false, openWorldHint: false };
-    await tell(stage, tool("wipe", { annotations: safe }));
+    await tell(stage, tool("wipe", { annotations: safe }), tool("read"));
     const plan = { name: "docs", tools: stage.path("tools.json"), ledger: stage.path("ledger") };
     await writeMcpAgent(stage, {
       servers: { docs: planned(stage, plan, { approval_policy: "prompt" }) },
@@ -104,8 +107,8 @@ Deno.test("annotations of a server decide nothing: they are pinned like any word
       [effectClass, sideEffects, approvalPolicy, riskLevel === "low"],
       ["non_idempotent", true, "prompt", false],
     );
-    await tell(stage, tool("wipe", { annotations: { ...safe, title: "Safe" } }));
-    assert.deepEqual(await verdicts(stage), { wipe: "quarantined" });
+    await tell(stage, tool("wipe", { annotations: { ...safe, title: "Safe" } }), tool("read"));
+    assert.deepEqual(await verdicts(stage), { wipe: "quarantined", read: "ok" });
     assert.equal((await stage.run(...call, "--answer", "allow")).code, 1);
     assert.deepEqual(await called(stage), []);
   });
@@ -133,5 +136,30 @@ Deno.test("pins that cannot be used let no tool pass, and trust that was taken a
     await tell(stage, tool("read", { description: "Another" }));
     await stage.output(...trustAgent);
     assert.deepEqual(await verdicts(stage), { read: "ok" });
+  });
+});
+
+Deno.test("server most of whose approved tools are something else is quarantined as a whole until they are approved", async () => {
+  await onMcpStage(async (stage) => {
+    await approve(stage, tool("read"), tool("write"), tool("fine"));
+    const other = { description: "Does something else" };
+    await tell(stage, tool("read", other), tool("write", other), tool("fine"));
+    const call = (name: string) => stage.run("mcp", "call", "docs", name, ...place);
+    const ended = await call("fine");
+    assert.equal(ended.code, 1, ended.out);
+    assert.match(
+      ended.err,
+      /mcp_tools_drifted: .*more than half of its approved tools.*troupe mcp trust docs/,
+    );
+    assertRefused(await stage.run("mcp", "check", "docs", ...place), 1, "mcp_tools_drifted");
+    assert.deepEqual(await called(stage), []);
+    assert.match(await stage.output("mcp", "list", ...place), /^docs +trusted +3 approved, 2 to approve /m);
+    // It waits in the journal as well, also for the session that it was quarantined in.
+    const [session = ""] = (await stage.output("sessions", "--json")).match(/ses_[0-9A-Z]{26}/) ?? [];
+    const log = await stage.output("log", `connection/docs@${session}`);
+    assert.match(log, /mcp\.server_failed +docs mcp_tools_drifted: /);
+    await stage.output("mcp", "trust", "docs", ...place, "--yes");
+    for (const name of ["read", "write", "fine"]) assert.match((await call(name)).out, /^docs found/);
+    assert.deepEqual(await called(stage), ["read", "write", "fine"]);
   });
 });

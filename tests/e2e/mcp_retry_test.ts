@@ -133,7 +133,7 @@ async function strays(stage: Stage): Promise<readonly string[]> {
     .map(({ status, value }) => `${status} ${(value as Line)["model"]}`);
 }
 
-Deno.test("server that never answers a call has it in doubt at the deadline, and serves the next one (F17)", async () => {
+Deno.test("server that never answers a call has it in doubt at the deadline, and serves the next one (CM-71, F17)", async () => {
   await onMcpStage(async (stage) => {
     const ledger = stage.path("ledger");
     await writeMcpAgent(stage, {

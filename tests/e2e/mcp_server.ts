@@ -121,6 +121,14 @@ class Server {
     }
   }
 
+  #tellUpdates(): void {
+    for (const uri of this.#desk?.watched ?? []) {
+      for (let times = 20; times > 0; times--) {
+        this.#send({ method: "notifications/resources/updated", params: { uri } });
+      }
+    }
+  }
+
   #log(messages: readonly unknown[] = []): void {
     for (const params of messages) {
       const text = JSON.stringify({ method: "notifications/message", params });
@@ -143,6 +151,7 @@ class Server {
     });
     if (mutters !== undefined) tell(mutters);
     this.#announce();
+    this.#tellUpdates();
     this.#log(this.#plan.logsInCalls);
     if (ledger !== undefined && linesIn(ledger) <= diesInCalls) Deno.exit(7);
     if (!this.#tools().some((tool) => tool.name === params?.name)) {

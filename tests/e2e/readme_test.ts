@@ -77,7 +77,7 @@ const expected: readonly (readonly RegExp[])[] = [
   [
     /SESSION +AGENT/,
     /mcp\.files\.read_project_file +non_idempotent +1 +succeeded/,
-    /mcp\.files\.read_project_file +effect_intent +replaceable/,
+    /mcp\.files\.read_project_file +effect_intent +third_party +replaceable/,
     /intent +mcp\.call +mcp\.files\.search_project_text/,
     /^ {2}no divergence$/m,
     /connection\/files@.*no divergence/,

@@ -92,7 +92,7 @@ Deno.test("server that says that its tools changed is listed once, before the ne
   });
 });
 
-Deno.test("server that does not know a call is listed once; the model is told, and the call is not repeated (AR-15)", async () => {
+Deno.test("server that does not know a call is listed once; the model is told, and the call is not repeated (AR-15, AR-4)", async () => {
   await onMcpStage(async (stage) => {
     const ledger = stage.path("ledger");
     await writeTools(stage, "search", "lost");
@@ -122,7 +122,7 @@ Deno.test("server that does not know a call is listed once; the model is told, a
 });
 
 testProcesses(
-  "server that was lost is asked again before the next turn, and its tools are gone if it does not come back (AR-14, AR-15)",
+  "server that was lost is asked again before the next turn, and its tools are gone if it does not come back (AR-14, AR-15, AR-4)",
   async (stage) => {
     await writeTools(stage, "search");
     await writeMcpAgent(stage, {

@@ -227,3 +227,17 @@ export function assertRefused(
     assert.match(line, part instanceof RegExp ? part : new RegExp(RegExp.escape(part)));
   }
 }
+
+/** Every file below a folder that holds one of these texts. */
+export async function filesWith(folder: string, texts: readonly string[]): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = `${folder}/${name}`;
+    if (isDirectory) found.push(...await filesWith(path, texts));
+    else {
+      const content = new TextDecoder("latin1").decode(await Deno.readFile(path));
+      if (texts.some((text) => content.includes(text))) found.push(path);
+    }
+  }
+  return found;
+}

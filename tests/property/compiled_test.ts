@@ -28,6 +28,7 @@ import {
   serverOf,
 } from "../support/connection.ts";
 import { toolOf } from "../support/desk.ts";
+import { pausedCall } from "../support/tasks.ts";
 
 const tools = [
   toolOf("look", { parallelSafe: true }),
@@ -113,6 +114,9 @@ function outcomeFor(request: PortRequest, random: () => number): object {
       return { status: "ok", value: modelAnswer("text", random() < 0.3 ? [] : calls) };
     }
     case "tool.call":
+      if (random() < 0.2) return { status: "ok", value: pausedCall() };
+      return { status: "ok", value: toolReturn("done", random() < 0.2) };
+    case "mcp.task":
       return { status: "ok", value: toolReturn("done", random() < 0.2) };
     case "tool.verify":
       return { status: "ok", value: { applied: random() < 0.5 } };

@@ -21,6 +21,10 @@ type Answer = Response | Promise<Response>;
 /** What the server does otherwise than it should. */
 export interface HttpQuirks {
   readonly initialize?: (message: HttpMessage) => Answer;
+  /** Without it, a server of the legacy era that knows no better than to answer with nothing. */
+  readonly discover?: (message: HttpMessage, heard: HttpHeard) => Answer;
+  /** The stream of changes in the modern era; without it, there is none. */
+  readonly listen?: (message: HttpMessage, heard: HttpHeard) => Answer;
   readonly list?: (message: HttpMessage) => Answer;
   readonly call?: (message: HttpMessage, heard: HttpHeard) => Answer;
   /** Streams of what nobody asked for, and those that are opened again. */
@@ -73,6 +77,10 @@ export class HttpServer {
     switch (message.method) {
       case "initialize":
         return await (quirks.initialize?.(message) ?? greet(message));
+      case "server/discover":
+        return await (quirks.discover?.(message, heard) ?? json(message, {}));
+      case "subscriptions/listen":
+        return await (quirks.listen?.(message, heard) ?? refused(message, -32_601, "Method not found"));
       case "tools/list":
         return await (quirks.list?.(message) ?? json(message, { tools: [] }));
       case "tools/call":
@@ -96,6 +104,29 @@ export function said(text: string) {
 /** A result as one piece of JSON. */
 export function json({ id }: HttpMessage, result: unknown, headers: HeadersInit = {}): Response {
   return Response.json({ jsonrpc: "2.0", id, result }, { headers });
+}
+
+/** An error of the protocol as one piece of JSON; `more` says its status and its data, if it has any. */
+export function refused(
+  { id }: HttpMessage,
+  code: number,
+  message: string,
+  { status, data }: { readonly status?: number; readonly data?: unknown } = {},
+): Response {
+  const error = { code, message, ...(data === undefined ? {} : { data }) };
+  return Response.json({ jsonrpc: "2.0", id, error }, { status: status ?? 200 });
+}
+
+/** The answer to `server/discover` of a server that speaks 2026-07-28. */
+export function discovered(message: HttpMessage, capabilities: object = { tools: {} }): Response {
+  return json(message, {
+    resultType: "complete",
+    supportedVersions: ["2026-07-28"],
+    capabilities,
+    ttlMs: 0,
+    cacheScope: "private",
+    _meta: { "io.modelcontextprotocol/serverInfo": { name: "modern", version: "3" } },
+  });
 }
 
 /** The answer to `initialize`. */

@@ -26,6 +26,8 @@ export interface LoginFaults {
   takesNone?: boolean;
   /** The rights that a call needs. */
   needs?: readonly string[];
+  /** The one method that needs them. Default: all do. */
+  needsFor?: string;
   /** The rights that are given, whatever is asked for. */
   gives?: readonly string[];
   hasDocuments?: boolean;
@@ -33,6 +35,14 @@ export interface LoginFaults {
   lifeSeconds?: number;
   withoutRefresh?: boolean;
   supportsIss?: boolean;
+  /** A token that counts no more is refused once that many requests have come with it: all of them hear it at once. */
+  refusesTogether?: number;
+  /** Anybody may greet the server: only what comes then needs a login. */
+  greetsAnybody?: boolean;
+  /** Scopes that the challenge names. */
+  challenged?: string;
+  /** What the protected server lets through goes on to this URL, and what comes back is its answer. */
+  behind?: string;
 }
 
 /** What happened. */
@@ -82,6 +92,13 @@ interface Grant {
   readonly client: string;
 }
 
+async function passOn(request: Request, body: string, url: string): Promise<Response> {
+  const headers = new Headers(request.headers);
+  for (const name of ["authorization", "host", "content-length"]) headers.delete(name);
+  const answer = await fetch(url, { method: request.method, headers, ...(body === "" ? {} : { body }) });
+  return new Response(answer.body, { status: answer.status, headers: answer.headers });
+}
+
 /** Starts both. */
 export function startLoginServer(faults: LoginFaults = {}): LoginServer {
   const counts = { registrations: 0, authorizations: 0, codes: 0, refreshes: 0, credentials: 0, calls: 0 };
@@ -98,6 +115,8 @@ export function startLoginServer(faults: LoginFaults = {}): LoginServer {
   const registered: { readonly [key: string]: unknown }[] = [];
   const slow = Promise.withResolvers<void>();
   const freed = Promise.withResolvers<void>();
+  const together = Promise.withResolvers<void>();
+  let refused = 0;
   const at = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   const secret = (kind: string) => {
     const text = `${kind}-${crypto.randomUUID()}`;
@@ -229,15 +248,28 @@ export function startLoginServer(faults: LoginFaults = {}): LoginServer {
       : faults.resourceMetadata === null
       ? 'realm="mcp"'
       : `resource_metadata="${faults.resourceMetadata}"`;
-    if (scopes === undefined || faults.takesNone) {
-      return new Response(null, { status: 401, headers: { "www-authenticate": `Bearer ${pointer}` } });
+    const isOpen = faults.greetsAnybody && /"method":"initialize"/.test(body);
+    if (isOpen) return Response.json({ jsonrpc: "2.0", id: 0, result: {} });
+    if (scopes === undefined && header !== null) {
+      refused += 1;
+      if (refused >= (faults.refusesTogether ?? 1)) together.resolve();
+      else await together.promise;
     }
-    const missing = (faults.needs ?? []).filter((one) => !scopes.includes(one));
+    if (scopes === undefined || faults.takesNone) {
+      const asked = faults.challenged === undefined ? "" : `, scope="${faults.challenged}"`;
+      return new Response(null, {
+        status: 401,
+        headers: { "www-authenticate": `Bearer ${pointer}${asked}` },
+      });
+    }
+    const isNeeded = faults.needsFor === undefined || body.includes(`"method":"${faults.needsFor}"`);
+    const missing = (isNeeded ? faults.needs ?? [] : []).filter((one) => !scopes.includes(one));
     if (missing.length > 0) {
       const wanted = `Bearer error="insufficient_scope", scope="${missing.join(" ")}", ${pointer}`;
       return new Response(null, { status: 403, headers: { "www-authenticate": wanted } });
     }
     counts.calls++;
+    if (faults.behind !== undefined) return await passOn(request, body, faults.behind);
     return Response.json({ body });
   });
   const origin: string = `http://127.0.0.1:${resource.addr.port}`;
@@ -248,6 +280,7 @@ export function startLoginServer(faults: LoginFaults = {}): LoginServer {
     waiting: slow.promise,
     close: async () => {
       freed.resolve();
+      together.resolve();
       await Promise.all([authorization.shutdown(), resource.shutdown()]);
     },
   };

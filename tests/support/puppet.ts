@@ -4,7 +4,8 @@ import { assign, enqueueActions, setup } from "xstate";
 import { post } from "../../actors/outbox.ts";
 import { createPort, port } from "../../actors/port.ts";
 import { wireMachines } from "../../actors/wiring.ts";
-import type { PortRequest } from "../../schemas/effect.ts";
+import type { CallTask } from "../../schemas/call_pause.ts";
+import type { PortRequest, PortRequestOf } from "../../schemas/effect.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import type { Json } from "../../schemas/json.ts";
 import type { Outgoing } from "../../schemas/message.ts";
@@ -135,6 +136,12 @@ export const modelCall: PortRequest = {
   },
 };
 
+/** Looking after a task. */
+export function watchOf(task: CallTask): PortRequest {
+  const { effect, args } = callOf("idempotent") as PortRequestOf<"tool.call">;
+  return { port: "mcp.task", effect, args: { ...args, task } };
+}
+
 /** A timer. */
 export function timerAt(dueAtMs: number, jitterMs = 0): PortRequest {
   return { port: "timer.set", effect: "idempotent", args: { dueAtMs, jitterMs, label: "test" } };
@@ -204,7 +211,8 @@ export async function openPuppet(options: PuppetOptions = {}): Promise<Puppet> {
           hands.push(hand);
           return promise;
         };
-        return { "model.generate": perform, "tool.call": perform, "tool.verify": perform } as never;
+        const kinds = ["model.generate", "tool.call", "tool.verify", "mcp.call", "mcp.task"];
+        return Object.fromEntries(kinds.map((kind) => [kind, perform])) as never;
       },
       ...options.runtime,
     },

@@ -13,12 +13,13 @@ function refuse(): Promise<PerformerResult> {
 /** Refuses everything that a connection may ask for. */
 export const noServers: Pick<
   HostPerformers,
-  "mcp.connect" | "mcp.list" | "mcp.watch" | "mcp.close" | "mcp.call" | "model.sample"
+  "mcp.connect" | "mcp.list" | "mcp.watch" | "mcp.close" | "mcp.call" | "mcp.task" | "model.sample"
 > = {
   "mcp.connect": refuse,
   "mcp.list": refuse,
   "mcp.watch": refuse,
   "mcp.close": refuse,
   "mcp.call": refuse,
+  "mcp.task": refuse,
   "model.sample": refuse,
 };

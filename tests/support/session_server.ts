@@ -15,13 +15,21 @@ export type CallPlan =
   /** An answer with neither a result nor an error. */
   | "protocol_error"
   /** Error -32001. */
-  | "semantic_error";
+  | "semantic_error"
+  /** No answer, ever. */
+  | "silence"
+  /** It is carried out, and its answer broken off before its end. */
+  | "cut";
 
 /** A message as it came. */
 interface Message {
   readonly id?: number | string;
   readonly method?: string;
-  readonly params?: { readonly name?: string; readonly arguments?: { readonly [key: string]: unknown } };
+  readonly params?: {
+    readonly name?: string;
+    readonly arguments?: { readonly [key: string]: unknown };
+    readonly _meta?: { readonly [key: string]: unknown };
+  };
 }
 
 /** One request as it came. */
@@ -31,6 +39,8 @@ export interface Heard {
   /** The method of the message in it. */
   readonly message: string;
   readonly headers: Headers;
+  /** `_meta` of the message. */
+  readonly meta: { readonly [key: string]: unknown };
 }
 
 /** The server. */
@@ -44,6 +54,7 @@ export class SessionServer {
   readonly #sessions = new Set<string>();
   readonly #streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
   #opened = 0;
+  readonly #silence = Promise.withResolvers<Response>();
   /** If it is set, whoever comes without it is refused with 401. */
   token: string | undefined;
 
@@ -83,6 +94,7 @@ export class SessionServer {
   async close(): Promise<void> {
     for (const stream of this.#streams) stream.close();
     this.#streams.clear();
+    this.#silence.resolve(new Response(null, { status: 500 }));
     await this.#server.shutdown();
   }
 
@@ -94,7 +106,8 @@ export class SessionServer {
     const session = headers.get("mcp-session-id");
     const text = method === "POST" ? await request.text() : "";
     const message: Message = text === "" ? {} : JSON.parse(text);
-    this.heard.push({ method, session, message: message.method ?? "-", headers });
+    const meta = message.params?._meta ?? {};
+    this.heard.push({ method, session, message: message.method ?? "-", headers, meta });
     if (method === "POST" && message.method === "initialize") return this.#initialize(message);
     if (!["POST", "GET", "DELETE"].includes(method)) return new Response(null, { status: 405 });
     if (session === null || !this.#sessions.has(session)) return unknown(message);
@@ -131,7 +144,7 @@ export class SessionServer {
     return new Response(stream, { headers: { "content-type": "text/event-stream" } });
   }
 
-  #take(message: Message, session: string): Response {
+  #take(message: Message, session: string): Response | Promise<Response> {
     const { id, method, params } = message;
     if (id === undefined) return new Response(null, { status: 202 });
     if (method === "tools/list") {
@@ -146,8 +159,13 @@ export class SessionServer {
         return unknown(message);
       case "protocol_error":
         return Response.json({ jsonrpc: "2.0", id });
+      case "cut":
+        this.echoed.push(params?.arguments);
+        return cut(id, JSON.stringify(params?.arguments));
       case "semantic_error":
         return error(id, -32001, "The echo is out of order");
+      case "silence":
+        return this.#silence.promise;
       case "ok": {
         this.echoed.push(params?.arguments);
         const text = JSON.stringify(params?.arguments);
@@ -155,6 +173,19 @@ export class SessionServer {
       }
     }
   }
+}
+
+/** All of an answer but its end: more was promised than comes. */
+function cut(id: Message["id"], text: string): Response {
+  const whole = JSON.stringify({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text }] } });
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(`data: ${whole.slice(0, -1)}`));
+      controller.close();
+    },
+  });
+  const headers = { "content-type": "text/event-stream", "content-length": "1000000" };
+  return new Response(body, { headers });
 }
 
 function unknown({ id }: Message): Response {

@@ -111,6 +111,7 @@ export function useIn(cwd: Workspace, changes: Partial<ToolUseContext> = {}): To
     idempotencyKey: "session/ses_1#1.0",
     catalog: catalogWith(),
     clock: createWorld().seams.clock,
+    fetch: () => Promise.reject(new Error("no test that reaches nothing may ask")),
     ...changes,
   };
 }

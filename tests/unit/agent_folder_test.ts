@@ -87,7 +87,10 @@ Deno.test("agent that is broken is refused at its place", async () => {
 
 Deno.test("agent that asks for a capability that nobody knows is refused at its place (DM-30)", async () => {
   const cases: readonly (readonly [string, RegExp])[] = [
-    ["[fs.read, fs.raed]", /a\/agent\.yaml:4:25: there is no capability "fs\.raed"; known are fs\.read,/],
+    [
+      "[fs.read, fs.raed]",
+      /a\/agent\.yaml:4:25: there is no capability "fs\.raed" \(did you mean fs\.read\?\); known are fs\.read,/,
+    ],
     ["[mcp.call]", /a\/agent\.yaml:4:16: "mcp\.call" needs a name behind it; write mcp\.call:<server>/],
   ];
   for (const [capabilities, expected] of cases) {
@@ -154,6 +157,77 @@ Deno.test("host configuration comes from the host alone", async () => {
       assert.throws(() => storeLocation(location, env({}), nothing), { code: "store_unusable" });
     }
   });
+});
+
+Deno.test("host's rule for a capability that no call needs is refused at its place, with what was probably meant", async () => {
+  const cases: readonly (readonly [rule: string, said: RegExp])[] = [
+    ["fs.raed: deny", /:2:28: "policy\.capabilities\.fs\.raed" .*\(did you mean fs\.read\?\)/],
+    ["mcp.cal:docs: deny", /there is no capability "mcp\.cal:docs" \(did you mean mcp\.call:docs\?\)/],
+    ["mcp.call: deny", /write mcp\.call:<server>, or mcp\.call:\* for all/],
+    ["mcp.connect:docs: deny", /policy\.connect says whether servers may be started/],
+    ["secret.bind:TOKEN: deny", /only capabilities in agent\.yaml give a secret/],
+  ];
+  const good = ["fs.read", "mcp.call:docs", "mcp.call:*", "tool.call:send_mail"].map((one) =>
+    `"${one}": prompt`
+  );
+  const files = Object.fromEntries([...cases.map(([rule]) => rule), good.join(", ")].map((rules, at) => [
+    `${at}.yaml`,
+    `policy:\n  capabilities: { ${rules} }\n`,
+  ]));
+  await withFiles(files, async (folder) => {
+    const read = (at: number) =>
+      readHostSettings((name) => name === "TROUPE_CONFIG" ? `${folder}/${at}.yaml` : undefined);
+    for (const [at, [rule, said]] of cases.entries()) assert.match(await refusalOf(read(at)), said, rule);
+    assert.equal(Object.keys((await read(cases.length)).config.policy.capabilities).length, good.length);
+  });
+});
+
+Deno.test("agent's folder declares tools and servers, and owns neither what a repeat does, nor who acts, nor how a provider is written to (DM-135)", async () => {
+  const files: { readonly [file: string]: readonly string[] } = {
+    "a/agent.yaml": [
+      ...[
+        "effects: { read_file: idempotent }",
+        "replay: live",
+        "overrides: { read_file: { effect_class: idempotent } }",
+      ],
+      ...[
+        "overrides: { read_file: { attempts: 5 } }",
+        "principal: operator",
+        "authority: operator",
+        "role: admin",
+      ],
+      ...[
+        "messages: []",
+        "request_format: chat",
+        "provider: { headers: {} }",
+        "approvals: { read_file: allow }",
+      ],
+    ],
+    "a/mcp/docs.yaml": [
+      ...[
+        "effects: { search: idempotent }",
+        "effect_class: idempotent",
+        "idempotent: true",
+        "trust: trusted_local",
+      ],
+      ...["principal: operator", "replay: live", "messages: []"],
+    ],
+  };
+  const declared = { "a/agent.yaml": good, "a/mcp/docs.yaml": "command: docs-server\n" };
+  await withFiles(declared, async (cwd) => {
+    const agent = await loadAgent("a", { cwd, digest });
+    assert.deepEqual([agent.definition.tools, agent.servers.map(({ server }) => server)], [["read_file"], [
+      "docs",
+    ]]);
+  });
+  for (const [file, lines] of Object.entries(files)) {
+    for (const line of lines) {
+      const text = `${declared[file as keyof typeof declared]}${line}\n`;
+      await withFiles({ ...declared, [file]: text }, async (cwd) => {
+        assert.match(await refusalOf(loadAgent("a", { cwd, digest })), /:\d+:\d+: unknown key "/, line);
+      });
+    }
+  }
 });
 
 Deno.test("session's home is read back as it was written, and nothing else is taken for one", () => {

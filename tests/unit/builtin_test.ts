@@ -11,15 +11,27 @@ Deno.test("builtin tools run beside each other only if they read the workspace (
   assert.deepEqual(parallel.sort(), ["runtime.list_files", "runtime.read_file", "runtime.search_files"]);
 });
 
-Deno.test("builtin tools are harmless: idempotent, without side effects, of low risk", () => {
-  for (const { definition } of builtinTools.values()) {
-    const { effectClass, sideEffects, riskLevel, approvalPolicy } = definition;
-    assert.deepEqual([effectClass, sideEffects, riskLevel, approvalPolicy], [
-      "idempotent",
-      false,
-      "low",
-      "auto",
-    ]);
+// The table of DM-16, for the tools that are there.
+const reach: {
+  readonly [tool: string]: readonly [risk: string, effect: string, policy: string, capability?: string];
+} = {
+  list_files: ["low", "idempotent", "auto", "fs.read"],
+  read_file: ["low", "idempotent", "auto", "fs.read"],
+  search_files: ["low", "idempotent", "auto", "fs.read"],
+  write_file: ["medium", "non_idempotent", "prompt", "fs.write"],
+  patch: ["medium", "non_idempotent", "prompt", "fs.write"],
+  web_extract: ["medium", "idempotent", "prompt", "network.fetch"],
+  read_result: ["low", "idempotent", "auto"],
+  todo: ["low", "idempotent", "auto"],
+  tools_list: ["low", "idempotent", "auto"],
+};
+
+Deno.test("builtin tools have the risk, the class, the approval and the capability of their table", () => {
+  for (const [name, { definition }] of builtinTools) {
+    const { effectClass, sideEffects, riskLevel, approvalPolicy, capability } = definition;
+    const told = [riskLevel, effectClass, approvalPolicy, ...(capability === undefined ? [] : [capability])];
+    assert.deepEqual(told, reach[name], name);
+    assert.equal(sideEffects, approvalPolicy !== "auto", name);
   }
 });
 

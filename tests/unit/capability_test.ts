@@ -47,7 +47,7 @@ Deno.test("capability is one of those that are known, with a name where it needs
     assert.equal(capabilityProblem(all), undefined, all);
   }
   const refused: readonly (readonly [string, RegExp])[] = [
-    ["fs.raed", /^there is no capability "fs\.raed"; known are fs\.read, /],
+    ["fs.raed", /^there is no capability "fs\.raed" \(did you mean fs\.read\?\); known are fs\.read, /],
     ["fs", /there is no capability "fs"/],
     ["constructor", /there is no capability/],
     ["mcp:docs", /there is no capability "mcp:docs"/],

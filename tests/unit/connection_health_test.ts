@@ -40,7 +40,7 @@ function wear(run: ConnectionRun, times: number): void {
   }
 }
 
-Deno.test("connection answers from memory for 30 s after a failure, then has one attempt for all who want it (DM-58)", () => {
+Deno.test("connection answers from memory for 30 s after a failure, then has one attempt for all who want it (DM-58, DM-137)", () => {
   const run = backingOff();
   const failedAt = run.now - 1;
   assert.deepEqual([run.state(), run.hasTag("rest"), run.pending()], ["backoff", true, ["timer.set"]]);
@@ -269,4 +269,43 @@ Deno.test("connection that is closed gives calls in flight 10 s, or what the clo
     run.close();
     assert.deepEqual(run.argsOf("mcp.close"), { launch: 2, drainMs: 10_000 });
   }
+});
+
+Deno.test("connection quarantines a server most of whose tools drifted, until they are approved: asked for by a person, or by another runtime", () => {
+  const drifted = () => {
+    const run = startConnection();
+    run.open("a");
+    run.settle("mcp.connect", greeting);
+    run.fail("mcp.list", { code: "mcp_tools_drifted" });
+    assert.equal(run.state(), "closing");
+    run.settle("mcp.close", end);
+    assert.deepEqual([run.state(), run.hasTag("rest"), run.pending()], ["quarantined", true, []]);
+    assert.deepEqual([run.replies(), run.offers()], [["a mcp_tools_drifted"], ["mcp_tools_drifted"]]);
+    return run;
+  };
+  const run = drifted();
+  run.now += 24 * 3_600_000;
+  run.open("b");
+  assert.deepEqual([run.state(), run.replies().at(-1), run.launch()], [
+    "quarantined",
+    "b mcp_tools_drifted",
+    1,
+  ]);
+  run.refresh("manual", "c");
+  run.settle("mcp.connect", greeting);
+  run.settle("mcp.list", listing);
+  assert.deepEqual([run.state(), run.replies().at(-1), run.launch()], ["ready", "c ready", 2]);
+
+  const later = drifted();
+  later.epoch += 1;
+  later.open("b");
+  later.settle("mcp.connect", greeting);
+  later.fail("mcp.list", { code: "mcp_tools_drifted" });
+  later.settle("mcp.close", end);
+  later.open("c");
+  assert.deepEqual([later.state(), later.replies().slice(1), later.launch()], [
+    "quarantined",
+    ["b mcp_tools_drifted", "c mcp_tools_drifted"],
+    2,
+  ]);
 });

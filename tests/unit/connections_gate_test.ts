@@ -40,7 +40,7 @@ function order(n: number): ConnectOrder & { readonly abort: AbortController } {
 }
 
 // Proves DM-57: four, whatever sessions they are of; the next begins when one has ended.
-Deno.test("connections are opened four at once over all sessions, and the next when a place is free", async () => {
+Deno.test("connections are opened four at once over all sessions, and the next when a place is free (DM-57, DM-137)", async () => {
   const registry = new CountingRegistry({ store: ":memory:", runId: "gate", ...seams });
   const self = { command: "false", args: [], env: {} };
   const env = (name: string) => name === "PATH" ? childEnv.PATH : undefined;

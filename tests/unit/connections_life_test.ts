@@ -1,6 +1,6 @@
 /** The life of servers that are real processes: hung beside healthy ones, idle, drained, paused, and what they are given. */
 import assert from "node:assert/strict";
-import { connectionAddress, type RootAddress } from "../../schemas/ids.ts";
+import { connectionAddress, type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { McpCallResult, McpClient } from "../../src/mcp/client.ts";
 import { Connections, type ConnectOrder } from "../../src/mcp/connections.ts";
@@ -17,6 +17,28 @@ const seams = createSystemSeams({ log: () => {} });
 
 /** What the host's environment holds besides: no server may see it. */
 const planted = { AWS_SECRET_ACCESS_KEY: "needle-1", GITHUB_TOKEN: "needle-2", OPENAI_API_KEY: "needle-3" };
+
+/** What every program may need of the host's environment, and no more (DM-83). */
+const needed = {
+  LANG: "de_DE.UTF-8",
+  LC_ALL: "C.UTF-8",
+  LC_CTYPE: "C",
+  TERM: "xterm",
+  COLORTERM: "truecolor",
+  TMPDIR: "/tmp/1",
+  TMP: "/tmp/2",
+  TEMP: "/tmp/3",
+  TZ: "Asia/Tokyo",
+};
+/** What the host has besides. */
+const unneeded = {
+  LC_TIME: "C",
+  EDITOR: "vi",
+  SHELL: "/bin/sh",
+  USER: "me",
+  SSH_AUTH_SOCK: "/tmp/agent",
+  PWD: "/",
+};
 
 /** Connections over real processes, in a folder of their own. */
 interface Stage {
@@ -40,7 +62,13 @@ async function onStage(play: (stage: Stage) => Promise<void>, clock: Clock = sea
   const folder = await Deno.makeTempDir({ prefix: "troupe-life-" });
   const store = `${folder}/store.db`;
   const registry = new ProcessRegistry({ store, runId: "life", clock, digest: seams.digest, log: seams.log });
-  const given: { readonly [name: string]: string | undefined } = { ...childEnv, HOME: folder, ...planted };
+  const given: { readonly [name: string]: string | undefined } = {
+    ...childEnv,
+    HOME: folder,
+    ...planted,
+    ...needed,
+    ...unneeded,
+  };
   const connections = new Connections({
     registry,
     clock,
@@ -96,7 +124,7 @@ function textOf(result: McpCallResult): string {
   return content[0]?.text ?? "";
 }
 
-Deno.test("nine servers are ready while a tenth, asked for first, says nothing (DM-57)", () =>
+Deno.test("nine servers are ready while a tenth, asked for first, says nothing (DM-57, DM-137)", () =>
   onStage(async ({ connections, order, open }) => {
     const abort = new AbortController();
     const hung = order("hung", { mode: "never-answers", signal: abort.signal });
@@ -150,6 +178,24 @@ Deno.test("server is idle after 15 minutes without a call, never during one, and
     assert.equal(connections.clientOf(root), undefined);
     const { code } = await within("the end", () => connections.close({ root, launch: 1, drainMs: 10_000 }));
     assert.equal(code, 0);
+  }, world.seams.clock);
+});
+
+Deno.test("server with a subscription is not idle, however long nobody calls it (CM-34)", async () => {
+  const world = createWorld();
+  await onStage(async ({ connections, open }) => {
+    const { root, client } = await open("docs");
+    let news: unknown;
+    const idleMs = limits.mcpIdleParkMs;
+    connections.watch({ root, launch: 1, idleMs }).then((told) => news = told);
+    client.subscriptions?.add("x:a");
+    assert.equal(connections.subscribed(sessionOf(root) ?? root), 1);
+    await world.advance(5 * idleMs);
+    assert.deepEqual([news, connections.clientOf(root) === undefined], [undefined, false]);
+    client.subscriptions?.delete("x:a");
+    await world.advance(2 * idleMs);
+    assert.deepEqual(news, { type: "idle" });
+    await within("the end", () => connections.close({ root, launch: 1 }));
   }, world.seams.clock);
 });
 
@@ -219,17 +265,18 @@ Deno.test("sessions share no server: each has a process of its own, and the end 
     assert.equal(textOf(await call(yours.client, "pid")), pids[1]);
   }));
 
-Deno.test("server finds nothing of the host in its environment, and a home of its own that only its owner may read (B47)", () =>
+Deno.test("server finds nothing of the host in its environment, and a home of its own that only its owner may read (B47, DM-83)", () =>
   onStage(async ({ folder, connections, order, open }) => {
     const { root, client } = await open("docs");
     const seen = JSON.parse(textOf(await call(client, "environment"))) as { readonly [name: string]: string };
-    assert.deepEqual(Object.keys(seen).sort(), ["HOME", "PATH", "TROUPE_OWNER"]);
+    const { HOME: ownHome, TROUPE_OWNER: _, ...rest } = seen;
+    assert.deepEqual(rest, { PATH: childEnv.PATH, ...needed });
     assert.ok(!JSON.stringify(seen).includes("needle"));
     const { declaration } = order("docs", {});
     const home = `${folder}/store.db.homes/docs-${
       declaration.fingerprint.slice("sha256:".length).slice(0, 12)
     }`;
-    assert.equal(seen["HOME"], await Deno.realPath(home));
+    assert.equal(ownHome, await Deno.realPath(home));
     for (const path of [home, `${folder}/store.db.homes`]) {
       assert.equal((await Deno.lstat(path)).mode! & 0o777, 0o700);
     }

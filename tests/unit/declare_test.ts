@@ -17,24 +17,26 @@ const loaded: LoadedServer = {
 interface Circumstances {
   readonly capabilities?: readonly string[];
   readonly isTrusted?: boolean;
+  readonly level?: "team_audited" | "third_party";
   readonly connect?: "prompt" | "deny";
   readonly isBuiltIn?: boolean;
 }
 
 async function declare(circumstances: Circumstances, server = loaded) {
   const { capabilities = ["mcp.connect:docs"], isTrusted = true, connect = "prompt" } = circumstances;
+  const { level = "third_party" } = circumstances;
   const declaration = await declareServer(server, {
     workspace: Deno.cwd(),
     policy: { connect },
     capabilities,
     digest: (bytes) => Promise.resolve(digestNow(bytes)),
     secrets: new Set(["DOCS_KEY"]),
-    isTrusted: () => Promise.resolve(isTrusted),
+    trustOf: () => Promise.resolve(isTrusted ? level : undefined),
     ...(circumstances.isBuiltIn === true ? { builtIn: { effects: {} } } : {}),
   });
   const context = newborn({ address: "connection/docs@ses_1", catalog: catalogRoot, declaration });
-  const { gate, problem, preview } = declaration;
-  return { gate, problem, preview, obstacle: obstacle(context) };
+  const { gate, problem, preview, trust } = declaration;
+  return { gate, problem, preview, trust, obstacle: obstacle(context) };
 }
 
 // Proves DM-24, DM-26.

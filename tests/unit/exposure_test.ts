@@ -53,7 +53,7 @@ Deno.test("exposure is a part of what is enabled, which is a part of what was di
   assert.ok(!expose(catalog, wishes).names.includes("mcp.shop.gadget_003"));
 });
 
-Deno.test("exposure tells of a small catalog wholly, and never of hundreds of tools (AR-13)", () => {
+Deno.test("exposure tells of a small catalog wholly, and never of hundreds of tools (AR-13, AR-4)", () => {
   const small = catalogFrom([serverWith("docs", 40)]);
   assert.ok(expose(small, noWishes).isWhole);
   const { specs, names } = expose(many, noWishes);

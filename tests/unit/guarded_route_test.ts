@@ -217,6 +217,41 @@ Deno.test("guarded client gives up a connection that never comes about", async (
   client.close();
 });
 
+Deno.test("guarded client reaches no private place by any way: old spellings without a question, one answer of many, a redirect (DM-139)", async () => {
+  const forbidden = startForbidden();
+  const server = startSecure(redirecting({ "/in": "https://inside.example/", "/lit": "https://0x7f.1/" }));
+  const names = {
+    "docs.example": [[publicAddress]],
+    "inside.example": [["10.0.0.7"]],
+    "mixed.example": [[publicAddress, otherAddress, "192.168.0.1"]],
+  };
+  const routes = { [publicAddress]: server.port, "10.0.0.7": forbidden.port, "127.0.0.1": forbidden.port };
+  await withGuarded({ names, routes, caCerts }, async ({ client, asked, dialed }) => {
+    const codeOf = async (url: string) => (await failureOf(client.fetch(url))).code;
+    const spellings = [
+      "127.1",
+      "127.0.1",
+      "2130706433",
+      "0x7f000001",
+      "0x7f.1",
+      "0177.0.0.1",
+      "017700000001",
+    ];
+    for (const spelling of spellings) {
+      assert.equal(await codeOf(`https://${spelling}/`), "url_blocked", spelling);
+    }
+    assert.deepEqual([asked, dialed], [[], []]);
+    assert.equal(await codeOf("https://mixed.example/"), "url_blocked");
+    assert.deepEqual(dialed, []);
+    assert.equal(await codeOf("https://docs.example/in"), "url_blocked");
+    assert.equal(await codeOf("https://docs.example/lit"), "url_blocked");
+    assert.ok(dialed.every(({ address }) => address === publicAddress));
+  });
+  assert.equal(forbidden.connections, 0);
+  await server.close();
+  await forbidden.close();
+});
+
 Deno.test("guarded client follows redirects by hand, from the first step on for each (DM-75, DM-81, B72)", async () => {
   const forbidden = startForbidden();
   const bad = {

@@ -5,6 +5,7 @@ import { Failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
 import { type McpCall, type McpCallResult, type McpClient, McpFault } from "../../src/mcp/client.ts";
 import { openHttpClient } from "../../src/mcp/http_client.ts";
+import { version } from "../../src/version.ts";
 import { type Guarded, withGuarded } from "../support/guarded.ts";
 import {
   event,
@@ -121,6 +122,8 @@ Deno.test("http client shakes hands, names its session and revision in everythin
     const greeting = McpGreeting.parse({ ...client.greeting, tookMs: 1 });
     assert.deepEqual(greeting.session?.id, "session-1");
     assert.equal(greeting.session?.url, server.url);
+    const { clientInfo } = server.heardOf("initialize")[0]?.message.params ?? {};
+    assert.equal((clientInfo as { readonly name: string }).name, "troupe");
     assert.equal(await endingOf(call(client)), "returned done");
     await client.close();
     const shown = server.heard.map(({ method, message, headers }) => [
@@ -139,6 +142,43 @@ Deno.test("http client shakes hands, names its session and revision in everythin
   });
 });
 
+// Nobody below us, the SDK included, sends anything again: whether a call is made once more is decided by its class.
+Deno.test("http client calls itself troupe, asks for the newest revision and takes an old one, opens one stream, and repeats nothing (GA-41)", async () => {
+  const initialize = (message: HttpMessage) =>
+    json(message, {
+      protocolVersion: "2024-11-05",
+      capabilities: { tools: { listChanged: true } },
+      serverInfo: { name: "old", version: "1" },
+    });
+  let calls = 0;
+  const refuse = () => [status(503), status(429), status(500)][calls++] ?? status(500);
+  await withClient(
+    { initialize, call: refuse, list: () => status(503) },
+    async ({ client, server, world }) => {
+      const [greeted] = server.heardOf("initialize");
+      assert.deepEqual(greeted?.message.params, {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: { name: "troupe", version },
+      });
+      assert.equal(client.greeting.protocolVersion, "2024-11-05");
+      for (let made = 0; made < 3; made++) assert.doesNotMatch(await endingOf(call(client)), /^returned/);
+      await assert.rejects(client.list(new AbortController().signal));
+      await world.advance(600_000);
+      assert.equal(server.heardOf("tools/call").length, 3);
+      assert.equal(server.heardOf("tools/list").length, 1);
+      assert.equal(server.heardOf("initialize").length, 1);
+      assert.equal(server.heardOf("GET").length, 1);
+    },
+  );
+});
+/** An answer that were whole, did not one byte of its text belong to no character. */
+function spoilt({ id }: HttpMessage): Uint8Array<ArrayBuffer> {
+  const bytes = new TextEncoder().encode(JSON.stringify({ jsonrpc: "2.0", id, result: said("x") }));
+  bytes[bytes.lastIndexOf("x".charCodeAt(0))] = 0xff;
+  return bytes;
+}
+
 /** What a call comes to by each answer, with nothing but the answer to go by: nobody waits for a time to pass. */
 const answers: { readonly [name: string]: readonly [string, NonNullable<HttpQuirks["call"]>] } = {
   "a stream that ends before the answer": ["lost mcp_protocol_error", () => events([": nothing\n\n"])],
@@ -153,28 +193,27 @@ const answers: { readonly [name: string]: readonly [string, NonNullable<HttpQuir
     "lost mcp_protocol_error",
     ({ id }) => Response.json({ jsonrpc: "2.0", id }),
   ],
-  "the number of another call": [
+  "the number of another call (F20)": [
     "lost mcp_protocol_error",
     ({ id = 0 }) => json({ id: id + 1 }, said("not yours")),
   ],
-  "bytes that are no UTF-8": [
+  "bytes that are no UTF-8 (B99)": [
     "lost mcp_protocol_error",
-    () =>
-      new Response(new Uint8Array([0x22, 0xff, 0x22]), { headers: { "content-type": "application/json" } }),
+    (message) => new Response(spoilt(message), { headers: { "content-type": "application/json" } }),
   ],
-  "an event that is no UTF-8": [
+  "an event that is no UTF-8 (B99)": [
     "lost mcp_protocol_error",
-    () => events([new Uint8Array([...new TextEncoder().encode("data: "), 0xff, 0x0a, 0x0a])]),
+    (message) => events(["data: ", spoilt(message), "\n\n"]),
   ],
   "two messages in one event": [
     "lost mcp_protocol_error",
     (message) => events([`data: ${JSON.stringify(message)}${JSON.stringify(message)}\n\n`]),
   ],
-  "a byte-order mark, CRLF and U+2028": [
+  "a byte-order mark, CRLF and U+2028 (B99)": [
     "returned a\u2028b",
     (message) => events([`\ufeff: hi\r\n${resultEvent(message, "a\u2028b").replaceAll("\n", "\r\n")}`]),
   ],
-  "an answer split over lines of data": [
+  "an answer split over lines of data (CM-72)": [
     "returned split",
     ({ id }) =>
       events([
@@ -230,7 +269,7 @@ for (const [name, [expected, answer]] of Object.entries(answers)) {
   });
 }
 
-Deno.test("http client never takes a piece of an answer for the whole, wherever its stream is cut", async () => {
+Deno.test("http client never takes a piece of an answer for the whole, wherever its stream is cut (F24)", async () => {
   const whole = (message: HttpMessage) => `: hi\n\n${resultEvent(message, "whole")}`;
   const length = whole({ id: 10 }).length;
   let cut = 0;
@@ -238,7 +277,7 @@ Deno.test("http client never takes a piece of an answer for the whole, wherever 
     { call: (message) => events([whole(message).slice(0, cut)], "broken") },
     async ({ client }) => {
       const endings = new Map<string, number>();
-      for (cut = 0; cut < length; cut += 3) {
+      for (cut = 0; cut < length; cut++) {
         const told = await endingOf(call(client));
         endings.set(told, (endings.get(told) ?? 0) + 1);
       }
@@ -264,6 +303,51 @@ Deno.test("http client tells the wait that a server in repair asks for (F25)", a
   });
 });
 
+Deno.test("http client tells of its goodbye: true for 204, false for 404, a failure of the transport for anything else (CM-73)", async () => {
+  const goodbyes: unknown[] = [];
+  for (const code of [204, 404, 405, 500]) {
+    await withClient({ delete: () => status(code) }, async ({ client }) => {
+      goodbyes.push((await client.close()).goodbye);
+    });
+  }
+  const failed = (http_status: number) => ({
+    code: "mcp_unavailable",
+    message: `The MCP server did not say that it ended its session (status ${http_status})`,
+    retryable: true,
+    classification: "transport",
+    details: { http_status },
+  });
+  assert.deepEqual(goodbyes, [true, false, failed(405), failed(500)]);
+  // Nothing was opened: there is nothing to give back.
+  await withClient({ initialize: (message) => greetWithout(message) }, async ({ client, server }) => {
+    assert.equal((await client.close()).goodbye, undefined);
+    assert.equal(server.heardOf("DELETE").length, 0);
+  });
+});
+
+/** An answer to `initialize` that opens no session. */
+function greetWithout(message: HttpMessage): Response {
+  const greeted = greet(message);
+  greeted.headers.delete("mcp-session-id");
+  return greeted;
+}
+
+Deno.test("http client calls a tool by tools/call, and gives the content that came, block by block (CM-68)", async () => {
+  const content = [
+    { type: "text", text: "a" },
+    { type: "image", data: "AA==", mimeType: "image/png" },
+    { type: "resource_link", uri: "x:1", name: "one" },
+  ];
+  await withClient({ call: (message) => json(message, { content }) }, async ({ client, server }) => {
+    const result = await call(client, { tool: "Echo.2", arguments: { a: [1, null] } });
+    assert.ok(result.status === "returned");
+    assert.deepEqual((result.result as { readonly content: unknown }).content, content);
+    const [heard, ...others] = server.heardOf("tools/call");
+    const { name, arguments: given } = heard?.message.params ?? {};
+    assert.deepEqual([name, given, others.length], ["Echo.2", { a: [1, null] }, 0]);
+  });
+});
+
 for (const code of [400, 404, 405, 500]) {
   Deno.test(`http client is as well without the stream of its server, and without its goodbye: ${code}`, async () => {
     await withClient(
@@ -283,7 +367,7 @@ for (const code of [400, 404, 405, 500]) {
   });
 }
 
-Deno.test("http client stays with the session that it began with, whatever a later answer names", async () => {
+Deno.test("http client stays with the session that it began with, whatever a later answer names (CM-82)", async () => {
   const call2 = (message: HttpMessage) => json(message, said("done"), { "mcp-session-id": "session-2" });
   await withClient({ call: call2 }, async ({ client, server, notices }) => {
     assert.equal(await endingOf(call(client)), "returned done");

@@ -346,7 +346,10 @@ Deno.test("trust does not hold for a server that would be started in another way
       (await desk.run("trust", "a", "--yes")).out,
       /^docs \(not trusted\)[^]*\nTrusted: 1 server;/,
     );
-    assert.match((await desk.run("trust", "a")).out, /^docs \(trusted\)[^]*\nTrusted already: 1 server;/);
+    assert.match(
+      (await desk.run("trust", "a")).out,
+      /^docs \(trusted as third_party\)[^]*\nTrusted already: 1 server;/,
+    );
     await desk.write({ "a/mcp/docs.yaml": "command: docs-server\nargs: [--port, '81']\n" });
     const again = await desk.run("trust", "a");
     assert.equal(again.code, 2);

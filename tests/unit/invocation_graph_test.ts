@@ -5,6 +5,7 @@ import { getAdjacencyMap, getShortestPaths, toDirectedGraph } from "xstate/graph
 import { invocationMachine } from "../../actors/invocation.ts";
 import { Decision } from "../../schemas/question.ts";
 import { callInput, type CallSketch, sampling, toolReturn, wanted } from "../support/calls.ts";
+import { pausedCall } from "../support/tasks.ts";
 
 interface Edge {
   readonly from: string;
@@ -65,6 +66,7 @@ const alphabet: readonly EventObject[] = [
   done("effect", wanted({ requests: [sampling] })),
   done("sample", { text: "", model: "m", stopReason: "endTurn" }),
   failed("sample", "failed", false),
+  done("effect", pausedCall()),
   ...["failed", "timed_out", "canceled", "unknown"].map((status) => failed("effect", status, false)),
   failed("effect", "failed", true),
   done("timer", { firedAtMs: at }),
@@ -287,8 +289,10 @@ Deno.test("invocation graph proof reaches every state that a call can rest in", 
 });
 
 // Proves K11: while the effect runs, nothing but its own outcome leads on.
-Deno.test("invocation leaves running only by its port's outcome", () => {
-  const ways = edgesOf(invocationMachine).filter(({ from, to }) => from === "running" && to !== "running");
-  const events = ["xstate.done.actor.effect", "xstate.error.actor.effect"];
-  assert.deepEqual([...new Set(ways.map(({ event }) => event))].sort(), events);
+Deno.test("invocation leaves running, and its task, only by its port's outcome", () => {
+  for (const state of ["running", "awaitingTask"]) {
+    const ways = edgesOf(invocationMachine).filter(({ from, to }) => from === state && to !== state);
+    const events = ["xstate.done.actor.effect", "xstate.error.actor.effect"];
+    assert.deepEqual([...new Set(ways.map(({ event }) => event))].sort(), events);
+  }
 });

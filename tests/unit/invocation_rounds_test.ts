@@ -208,7 +208,7 @@ Deno.test("invocation lets the model answer a server only after a person allowed
   assert.deepEqual([call.state(), call.pending()], ["sampling", ["model.sample"]]);
   assert.deepEqual(call.argsOf("model.sample"), {
     server: "docs",
-    invocation: "call/0.0",
+    call: "call/0.0",
     system: "Be brief",
     messages: [{ role: "user", text: "Sum it up" }],
     maxOutputTokens: 100,

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { PortOutcome } from "../../schemas/effect.ts";
 import { failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
+import { noLongerWanted } from "../../src/effects/deadline.ts";
 import type { FaultPlan } from "../support/memory_store.ts";
 import { callOf, modelCall, ok, openPuppet, type Puppet, reopen, timerAt } from "../support/puppet.ts";
 
@@ -46,6 +47,8 @@ Deno.test("kernel asks a running effect to stop, and takes its real outcome (K11
       assert.equal(hand?.performance.signal.aborted, false);
       await cancel(puppet);
       assert.equal(hand?.performance.signal.aborted, true);
+      // A runtime that stops gives no reason: what goes on elsewhere is told to stop by a cancel alone.
+      assert.equal(hand?.performance.signal.reason, noLongerWanted);
       assert.equal((await puppet.lines()).at(-1), "note cancel_asked");
       await hand?.end(result);
       assert.equal((await lastOutcome(puppet))[0], result.status);

@@ -36,6 +36,11 @@ function callTo(tool: Partial<ToolDefinition>, entry: Partial<CatalogEntry> = {}
   return callOf(effect, undefined, { entry: { catalog: catalog.hash, name: "look" } });
 }
 
+/** The same as a call of a server's tool. */
+function toServer(request: PortRequest, more: { readonly redacted?: true } = {}): PortRequest {
+  return { ...request, port: "mcp.call", args: { ...request.args, ...more } } as PortRequest;
+}
+
 /** Kinds of the effects that were started. */
 function started(puppet: Puppet): string[] {
   return puppet.hands.map(({ performance }) => performance.request.port);
@@ -45,7 +50,7 @@ async function askAll(puppet: Puppet, requests: readonly PortRequest[]): Promise
   await puppet.act(...requests.map((request, n): Act => ({ do: "ask", id: `a${n}`, request })));
 }
 
-Deno.test("kernel starts a model call and a built-in read before their unit is durable, and nothing else (K9)", async () => {
+Deno.test("kernel starts a model call, a built-in read and an idempotent call of a server before their unit is durable, and nothing else (K9)", async () => {
   const requests: readonly (readonly [name: string, request: PortRequest, isEarly: boolean])[] = [
     ["model", modelCall, true],
     ["read of the runtime", callTo({}), true],
@@ -55,6 +60,10 @@ Deno.test("kernel starts a model call and a built-in read before their unit is d
     ["non-idempotent", callTo({ effectClass: "non_idempotent" }), false],
     ["read of an agent's tool", callTo({}, { sourceKind: "agent", adapter: "authored" }), false],
     ["read of a server", callTo({}, { sourceKind: "mcp", adapter: "mcp" }), false],
+    ["call of a server's tool that the operator calls idempotent", toServer(callTo({})), true],
+    ["such a call whose arguments held a secret", toServer(callTo({}), { redacted: true }), false],
+    ["any other call of a server's tool", toServer(callTo({ effectClass: "non_idempotent" })), false],
+    ["conditional call of a server's tool", toServer(callTo({ effectClass: "conditional" })), false],
     ["read without an entry", callOf("idempotent"), false],
     ["look-up", { ...callTo({}), port: "tool.verify" } as PortRequest, false],
   ];
@@ -90,12 +99,12 @@ Deno.test("kernel starts nothing early where durability is strict", async () => 
   const { state, store } = hangingStore();
   const puppet = await openPuppet({ store, strict: true });
   state.isHanging = true;
-  await askAll(puppet, [modelCall, callTo({})]);
+  await askAll(puppet, [modelCall, callTo({}), toServer(callTo({}))]);
   assert.deepEqual(started(puppet), []);
   state.isHanging = false;
   puppet.stage.handle.release(true);
   await puppet.stage.world.settle();
-  assert.deepEqual(started(puppet), ["model.generate", "tool.call"]);
+  assert.deepEqual(started(puppet), ["model.generate", "tool.call", "mcp.call"]);
 });
 
 // Proves K3: the position alone leaves the process only once nobody can get it again.

@@ -6,8 +6,9 @@ import type { EffectClass, Mechanism } from "../../schemas/tool.ts";
 import { submit } from "../../src/kernel/command.ts";
 import { create } from "../../src/kernel/create.ts";
 import type { Fault, FaultPlan } from "../support/memory_store.ts";
-import { callOf, flush, modelCall, ok, openPuppet, type Puppet, reopen } from "../support/puppet.ts";
+import { callOf, flush, modelCall, ok, openPuppet, type Puppet, reopen, watchOf } from "../support/puppet.ts";
 import { settled } from "../support/stage.ts";
+import { taskHandle } from "../support/tasks.ts";
 import { rootNamed } from "../support/units.ts";
 
 /** Outcomes in the journal: intent, status and attempt. */
@@ -145,6 +146,26 @@ Deno.test("kernel lets at most eight effects start again at once (K19)", async (
     await after.hands[0]?.end(ok());
   }
   assert.equal((await outcomes(after)).length, 12);
+});
+
+Deno.test("kernel goes on looking after tasks over any number of crashes: waiting is no attempt, and takes no place of those that work (CM-34, K7, K19)", async () => {
+  let puppet = await openPuppet();
+  const tasks = Array.from({ length: 12 }, (_, n) => taskHandle({ id: `task-${n}` }));
+  await puppet.act(
+    ...tasks.map((task) => ({ do: "ask", id: task.id, request: watchOf(task) }) as const),
+    { do: "ask", id: "work", request: callOf("idempotent") },
+  );
+  for (let crashes = 1; crashes <= 4; crashes++) {
+    puppet = await reopen(puppet);
+    await puppet.stage.world.advance(limits.reaskJitterMs);
+    assert.equal(puppet.hands.length, 13);
+  }
+  const ids = new Set((await attemptNotes(puppet)).map((note) => (note as { readonly id: string }).id));
+  assert.deepEqual([...ids], ["2.12"]);
+  const task = puppet.hands.find(({ performance }) => performance.id === "2.0");
+  assert.equal(task?.performance.attempt, 1);
+  await task?.end(ok());
+  assert.deepEqual(await outcomes(puppet), ["2.0 ok 1"]);
 });
 
 Deno.test("kernel starts nothing twice that is running already (K22)", async () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { limits } from "../../schemas/limits.ts";
 import { isOpenable } from "../../src/mcp/oauth/metadata.ts";
-import { browse, type LoginFaults } from "../support/login_server.ts";
+import { browse, type LoginFaults, startLoginServer } from "../support/login_server.ts";
 import { type Logins, refusalOf, statusWith, withLogins } from "../support/logins.ts";
 import { startForbidden } from "../support/raw_server.ts";
 
@@ -23,7 +23,12 @@ Deno.test("login finds its server, registers, proves its code by PKCE and keeps 
     assert.match(asked?.get("redirect_uri") ?? "", /^http:\/\/127\.0\.0\.1:\d+\/callback$/);
     assert.equal(login.asked[0]?.get("resource"), login.url);
     assert.deepEqual(login.registered[0]?.["redirect_uris"], [asked?.get("redirect_uri")]);
-    assert.equal(login.registered[0]?.["token_endpoint_auth_method"], "none");
+    const { token_endpoint_auth_method, application_type, grant_types } = login.registered[0] ?? {};
+    assert.deepEqual({ token_endpoint_auth_method, application_type, grant_types }, {
+      token_endpoint_auth_method: "none",
+      application_type: "native",
+      grant_types: ["authorization_code", "refresh_token"],
+    });
     assert.match(JSON.stringify(pages), /"status":200.*You are logged in\. You may close this page\./);
     assert.ok(kept.includes(record.access_token) && kept.includes(record.refresh_token ?? ""));
     assert.ok(dialed.every(({ address }) => address === "127.0.0.1"));
@@ -97,14 +102,52 @@ for (const [what, faults, message] of refused) {
 
 // The answer of another authorization server must not pass for that of the one that was asked (B101, mix-up).
 Deno.test("login refuses a code that another issuer sends, or none where the server says that it names itself (B101)", async () => {
-  const cases: readonly LoginFaults[] = [{ iss: "https://evil.example" }, { iss: null, supportsIss: true }];
-  for (const faults of cases) {
+  const cases: readonly (readonly [iss: (own: string) => string | null, faults: LoginFaults])[] = [
+    [() => "https://evil.example", { supportsIss: true }],
+    [() => "https://evil.example", {}],
+    [() => null, { supportsIss: true }],
+    // Compared as it is written (RFC 9207): one slash more is another issuer.
+    [(own) => `${own}/`, { supportsIss: true }],
+  ];
+  for (const [iss, faults] of cases) {
     await withLogins(faults, async ({ begin, login, folder }) => {
+      login.faults.iss = iss(login.issuer);
       const { failure } = await refusalOf(begin());
       assert.match(failure.message, /comes from another authorization server/);
       assert.equal(login.counts.codes, 0);
       assert.deepEqual(await filesOf(folder), []);
     });
+  }
+});
+
+Deno.test("login at a server that greets anybody asks for what the server wants of its first real question", async () => {
+  await withLogins({ greetsAnybody: true, challenged: "basic" }, async ({ begin, login }) => {
+    assert.deepEqual((await begin()).scopes, ["basic"]);
+    assert.equal(login.authorized[0]?.get("scope"), "basic");
+  });
+});
+
+Deno.test("login of a server that moved to another authorization server begins anew there, and takes nothing along", async () => {
+  const moved = startLoginServer();
+  try {
+    await withLogins({}, async ({ begin, login, credential, store }) => {
+      const old = await begin();
+      login.faults.authorizationServers = [moved.issuer];
+      // What it gave out before it moved counts no more, however often it is renewed.
+      login.faults.takesNone = true;
+      const one = credential();
+      await one.replace(old.access_token);
+      const fresh = await one.token() ?? "";
+      assert.equal((await refusalOf(one.replace(fresh))).code, "mcp_auth_required");
+      const record = await begin();
+      assert.deepEqual([record.issuer, moved.counts.registrations], [moved.issuer, 1]);
+      const told = JSON.stringify([moved.registered, ...[...moved.asked, ...moved.authorized].map(String)]);
+      for (const secret of [...login.given, fresh]) assert.ok(!told.includes(secret));
+      assert.deepEqual((await store.find(login.url)).map(([, { issuer }]) => issuer), [moved.issuer]);
+      assert.equal(await one.token(), record.access_token);
+    });
+  } finally {
+    await moved.close();
   }
 });
 

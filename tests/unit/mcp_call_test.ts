@@ -67,6 +67,8 @@ interface Sketch {
   readonly client?: FakeClient;
   readonly effect?: EffectClass;
   readonly binding?: string;
+  /** Fingerprint of what the open connection was started by. */
+  readonly startedBy?: string;
   readonly entry?: Partial<CatalogEntry>;
   readonly arguments?: { readonly [name: string]: Json };
   /** Built-in tools, by the names of their definitions. */
@@ -101,6 +103,7 @@ function call(sketch: Sketch) {
     suspended: new SuspendedCalls(),
     holdsSecret: () => false,
     clientOf: (connection) => connection === docs && client?.isGone === false ? client : undefined,
+    fingerprintOf: () => sketch.startedBy,
     open: async (connection) => {
       opened.push(connection);
       const made = await (sketch.open ?? (() => assert.fail("nothing needs to be opened")))();
@@ -210,6 +213,18 @@ Deno.test("mcp call reaches no connection but one of its own session", async () 
     assert.equal(await ending({ binding, client }), "failed catalog_mismatch", binding);
     assert.equal(client.calls.length, 0);
   }
+});
+
+Deno.test("mcp call reaches no server but that of the declaration which its catalog is of (DM-61, DM-65)", async () => {
+  const [mine, other] = ["a", "b"].map((digit) => `sha256:${digit.repeat(64)}`);
+  const provenance = { source: "mcp", origin: "docs", trust: "third_party", fingerprint: mine } as const;
+  const client = clientGiving(returned);
+  assert.equal(await ending({ entry: { provenance }, startedBy: other!, client }), "failed catalog_mismatch");
+  assert.equal(client.calls.length, 0);
+  assert.equal(await ending({ entry: { provenance }, startedBy: mine!, client }), "yes: found");
+  // Catalogs of earlier releases do not say.
+  assert.equal(await ending({ startedBy: other!, client }), "yes: found");
+  assert.equal(client.calls.length, 2);
 });
 
 Deno.test("mcp call opens a connection that is not open, and waits for it", async () => {

@@ -128,7 +128,7 @@ Deno.test("mcp client shakes hands, lists, calls with the idempotency key, and c
   await withClient(child, async (client) => {
     const server = { name: "bad server", version: "1.2.3" };
     const capabilities = ["tools"];
-    assert.deepEqual(client.greeting, { protocolVersion: "2025-11-25", server, capabilities });
+    assert.deepEqual(client.greeting, { protocolVersion: "2025-11-25", era: "legacy", server, capabilities });
     McpGreeting.parse({ ...client.greeting, tookMs: 1 });
     assert.deepEqual(namesOf(await client.list(never)), ["write", "slow", "environment"]);
     const args = { text: "a\u2028b\u0000c\nd \u{1f600}", deep: [{ a: null, b: 1.5 }] };
@@ -140,7 +140,7 @@ Deno.test("mcp client shakes hands, lists, calls with the idempotency key, and c
     assertGone(child);
     const closed = await client.closed;
     assert.equal(closed.failure.code, "mcp_connection_closed");
-    assert.deepEqual(closed.end, { code: 0, signal: null });
+    assert.deepEqual(closed.end, { code: 0, signal: null, stderr: "" });
     assert.deepEqual(await client.close(), end);
     await failureOf(call(client), ["not_sent", "mcp_connection_closed"]);
     assert.equal((await listFault(client.list(never))).code, "mcp_connection_closed");
@@ -312,7 +312,10 @@ Deno.test("mcp client loses the calls in flight with the server, and sends none 
       /exit code 7$/,
     );
     const closed = await client.closed;
-    assert.deepEqual([closed.failure.code, closed.end], ["mcp_connection_lost", { code: 7, signal: null }]);
+    assert.deepEqual([closed.failure.code, closed.end], [
+      "mcp_connection_lost",
+      { code: 7, signal: null, stderr: "" },
+    ]);
     await failureOf(call(client), ["not_sent", "mcp_connection_lost"]);
     assert.equal((await listFault(client.list(never))).code, "mcp_connection_lost");
   });
@@ -350,7 +353,7 @@ Deno.test("mcp client learns by itself that a server has ended", async () => {
   await withClient(startServer("exits-after-initialize"), async (client) => {
     const { failure, end } = await client.closed;
     assert.equal(failure.code, "mcp_connection_lost");
-    assert.deepEqual(end, { code: 0, signal: null });
+    assert.deepEqual(end, { code: 0, signal: null, stderr: "" });
   });
 });
 
@@ -470,7 +473,11 @@ Deno.test("mcp client tells calls that were written from those that were not whe
     client.kill();
     await failureOf(first, ["lost", "mcp_connection_closed"]);
     await failureOf(second, ["not_sent", "mcp_connection_closed"]);
-    assert.deepEqual((await client.closed).end, { code: null, signal: "SIGKILL" });
+    assert.deepEqual((await client.closed).end, {
+      code: null,
+      signal: "SIGKILL",
+      stderr: "",
+    });
   });
 });
 
@@ -599,7 +606,7 @@ Deno.test("mcp client loses the calls in flight before it closes", async () => {
   });
 });
 
-Deno.test("mcp client reads all pages of a list, and stops where a server goes round in circles (B88)", async () => {
+Deno.test("mcp client reads all pages of a list, and stops where a server goes round in circles (B88, AR-4)", async () => {
   await withClient(startServer("many-pages"), async (client) => {
     assert.deepEqual(namesOf(await client.list(never)), ["page-1", "page-2", "page-3", "page-4", "page-5"]);
   });
@@ -614,7 +621,7 @@ Deno.test("mcp client reads all pages of a list, and stops where a server goes r
   });
 });
 
-Deno.test("mcp client keeps lists within bounds of pages and bytes, and the connection with them (B88)", async () => {
+Deno.test("mcp client keeps lists within bounds of pages and bytes, and the connection with them (B88, AR-4)", async () => {
   for (
     const [mode, bound] of [["endless-pages", limits.mcpListPagesMax], ["huge-list", limits.mcpListBytesMax]]
   ) {

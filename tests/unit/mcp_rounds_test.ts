@@ -1,11 +1,11 @@
 /** Whether the rounds of a call reach its server as they must, and what is only in memory is not made up after a restart. */
 import assert from "node:assert/strict";
-import type { CallRound } from "../../schemas/call_pause.ts";
+import { type CallRound, InputRequired } from "../../schemas/call_pause.ts";
 import type { ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { Attempt } from "../../src/effects/adapter.ts";
 import { createDoorRedactor } from "../../src/effects/clean.ts";
 import { createMcpCall } from "../../src/effects/mcp_call.ts";
-import { settlePause } from "../../src/effects/settle.ts";
+import { settlePause } from "../../src/effects/settle_pause.ts";
 import type { McpCall, McpCallResult, McpClient } from "../../src/mcp/client.ts";
 import { redactingClient } from "../../src/mcp/redacting_client.ts";
 import { readElicitation } from "../../src/mcp/server_request.ts";
@@ -71,7 +71,9 @@ function returning(...results: readonly object[]) {
 }
 
 function pauseOf(attempt: Attempt) {
-  return attempt.kind === "paused" ? attempt.pause : assert.fail(JSON.stringify(attempt));
+  return attempt.kind === "paused"
+    ? InputRequired.parse(attempt.pause)
+    : assert.fail(JSON.stringify(attempt));
 }
 
 function codeOf(attempt: Attempt): string {
@@ -192,7 +194,7 @@ Deno.test("call that is held open asks nobody any more once it is given up, or a
 
 Deno.test("what a server asks is kept without secrets: its message is masked, a form that holds one is refused (CM-34)", () => {
   const token = "ghp_x9K2mQ7vL4pR8sT1wY6zB3nD5fG0hJcEaUiO";
-  const pause = settlePause({
+  const settled = settlePause({
     type: "input_required",
     server: "docs",
     how: "held",
@@ -203,7 +205,9 @@ Deno.test("what a server asks is kept without secrets: its message is masked, a 
         requestedSchema: { properties: { x: { type: "string", default: token } } },
       }, "prompt"),
     ],
-  }, createDoorRedactor());
+  }, { effect: "non_idempotent", redactor: createDoorRedactor() });
+  assert.ok(settled.status === "ok");
+  const pause = InputRequired.parse((settled.value as { readonly pause: unknown }).pause);
   assert.ok(!JSON.stringify(pause).includes(token));
   assert.deepEqual(pause.requests.map(({ kind }) => kind), ["form", "refused"]);
 });

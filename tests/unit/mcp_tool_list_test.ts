@@ -68,7 +68,12 @@ Deno.test("mcp tool list becomes a catalog source that is bound to its connectio
   assert.deepEqual(list, {
     source: {
       kind: "mcp",
-      provenance: { source: "mcp", origin: "docs: mcp/docs.yaml", trust: "third_party" },
+      provenance: {
+        source: "mcp",
+        origin: "docs: mcp/docs.yaml",
+        trust: "third_party",
+        fingerprint: declare().fingerprint,
+      },
       adapter: "mcp",
       server: "docs",
       binding: connection,
@@ -368,6 +373,23 @@ Deno.test("mcp tool list offers what a server declares besides tools as tools, u
       .map(({ name }) => name);
   assert.deepEqual(names(["tools", "logging", "completions"]), []);
   assert.deepEqual(names(["prompts"]), ["list_prompts", "get_prompt"]);
+  assert.deepEqual(names(["subscriptions"]), ["subscribe_resource", "unsubscribe_resource"]);
+});
+
+Deno.test("mcp tool list knows which tools are called as tasks: those that must be, and those that the manifest names (CM-34)", () => {
+  const supports = ["required", "optional", "forbidden", "maybe", 7, undefined];
+  const raw = supports.map((taskSupport, index) => tool(`t${index}`, { execution: { taskSupport } }));
+  raw.push(tool("t6", { execution: "required" }));
+  const tasksIn = (manifest: object, capabilities: readonly McpCapability[]) => {
+    const { source } = readTools(raw, { declaration: declare(manifest), connection, capabilities });
+    assert.deepEqual(CatalogSource.parse(source), source);
+    return source.tools.filter(({ asTask }) => asTask === true).map(({ name }) => name);
+  };
+  assert.deepEqual(tasksIn({}, ["tools", "tasks"]), ["t0"]);
+  assert.deepEqual(tasksIn({ run_as_task: ["t?"] }, ["tools", "tasks"]), ["t0", "t1"]);
+  assert.deepEqual(tasksIn({ run_as_task: ["x*"] }, ["tools", "tasks"]), ["t0"]);
+  // A server that does not say that it has tasks is asked for none.
+  assert.deepEqual(tasksIn({ run_as_task: ["t?"] }, ["tools"]), []);
 });
 
 Deno.test("mcp tool list lets a server's own tool keep its name, and says so of what would have had it", () => {

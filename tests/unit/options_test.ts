@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../src/cli/exit.ts";
-import { nearest, parseOptions } from "../../src/cli/options.ts";
+import { nearest } from "../../actors/nearest.ts";
+import { parseOptions } from "../../src/cli/options.ts";
 
 const specs = {
   json: { kind: "flag", help: "" },

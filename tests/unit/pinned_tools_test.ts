@@ -93,6 +93,17 @@ Deno.test("review lets a tool pass only as it was approved, whatever lists came 
   }));
 });
 
+Deno.test("review takes a server for another one once more than half of what was approved is something else", () => {
+  const { pins } = reviewTools(undefined, listOf({ a: 1, b: 1, c: 1, d: 1 }));
+  const isAnother = (list: { readonly [name: string]: number }) => reviewTools(pins, listOf(list)).isAnother;
+  assert.equal(isAnother({ a: 2, b: 2, c: 1, d: 1 }), false);
+  assert.equal(isAnother({ a: 2, b: 2, c: 2, d: 1 }), true);
+  // What is gone, or new, is not what was approved and changed.
+  assert.equal(isAnother({ a: 2, b: 2 }), false);
+  assert.equal(isAnother({ a: 1, e: 1, f: 1, g: 1, h: 1, i: 1 }), false);
+  assert.equal(reviewTools(undefined, listOf({ a: 1 })).isAnother, false);
+});
+
 Deno.test("review approves no more tools of one server than its limit", () => {
   const full = Object.fromEntries(Array.from({ length: limits.mcpPinsMax }, (_, at) => [`t${at}`, 1]));
   const { pins } = reviewTools(undefined, listOf(full));
@@ -107,17 +118,20 @@ Deno.test("pin store approves a tool only as it was shown, and keeps what anothe
     await one.review(server, listOf({ a: 1, b: 1 }));
     assert.deepEqual(
       await other.review(server, listOf({ a: 2, b: 2 })),
-      new Map([["a", "changed"], ["b", "changed"]]),
+      { drifted: new Map([["a", "changed"], ["b", "changed"]]), isAnother: true },
     );
     const shown = (await one.read(server.fingerprint))?.waiting ?? {};
     // Between the look and the yes, the server says something else once more.
     await other.review(server, listOf({ a: 3, b: 2 }));
     assert.equal(await one.approve(server.fingerprint, shown), 1);
-    assert.deepEqual(await other.review(server, listOf({ a: 3, b: 2 })), new Map([["a", "changed"]]));
+    assert.deepEqual(await other.review(server, listOf({ a: 3, b: 2 })), {
+      drifted: new Map([["a", "changed"]]),
+      isAnother: false,
+    });
     const { mode } = await Deno.stat(`${folder}/pins/${server.fingerprint.replace(":", "-")}.json`);
     assert.equal((mode ?? 0) & 0o077, 0);
     await one.remove(server.fingerprint);
-    assert.deepEqual(await other.review(server, listOf({ a: 4 })), new Map());
+    assert.deepEqual(await other.review(server, listOf({ a: 4 })), { drifted: new Map(), isAnother: false });
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -127,5 +141,8 @@ Deno.test("pin store without a place keeps pins as long as it lives", async () =
   const store = new PinStore(undefined);
   const server = { server: "docs", fingerprint: digestNow(new Uint8Array()) };
   await store.review(server, listOf({ a: 1 }));
-  assert.deepEqual(await store.review(server, listOf({ a: 2 })), new Map([["a", "changed"]]));
+  assert.deepEqual(await store.review(server, listOf({ a: 2 })), {
+    drifted: new Map([["a", "changed"]]),
+    isAnother: true,
+  });
 });

@@ -17,7 +17,7 @@ function schemaWith(field: string): { readonly inputSchema: JsonObject } {
 }
 
 // Proves AR-10.
-Deno.test("risk never falls by what a description claims", () => {
+Deno.test("risk never falls by what a description claims (AR-4)", () => {
   const claims = [
     "Read only.",
     "100% safe, no side effects",

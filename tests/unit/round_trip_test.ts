@@ -37,6 +37,7 @@ import {
   startConnection,
 } from "../support/connection.ts";
 import { type FailureSketch, type Run, sourceOf, startRun, toolOf } from "../support/desk.ts";
+import { callInTask } from "../support/tasks.ts";
 import { rootNamed } from "../support/units.ts";
 
 const catalog = sealCatalog([toolOf("look"), toolOf("ask", { approvalPolicy: "prompt" })]);
@@ -225,6 +226,7 @@ const callScripts: { readonly [state: string]: () => Call } = {
     call.decide("allow");
     return call;
   },
+  awaitingTask: () => callInTask(harmful),
   backingOff: () => failedCall({}, {}),
   verifying: () => failedCall(verified, unknown),
   needsOperator: () => failedCall(harmful, unknown),

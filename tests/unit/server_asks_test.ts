@@ -30,6 +30,7 @@ async function withAsking(
         clock: world.seams.clock,
         connectMs: 30_000,
         signal: never,
+        asks: {},
       });
       await play(client, world);
       await client.close();

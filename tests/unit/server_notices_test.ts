@@ -1,21 +1,13 @@
 /** What a server says unasked: one change is one change, and a log has its bounds. */
 import assert from "node:assert/strict";
 import { limits } from "../../schemas/limits.ts";
-import type { Client } from "../../src/mcp/sdk_v1.ts";
 import { ServerNotices } from "../../src/mcp/server_notices.ts";
-
-type Handler = (notification: { readonly params: unknown }) => void;
 
 /** Notices of a server that says what the test says. */
 function listen() {
-  const handlers = new Map<string, Handler>();
-  const sdk = {
-    setNotificationHandler: (schema: { shape: { method: { value: string } } }, handler: Handler) => {
-      handlers.set(schema.shape.method.value, handler);
-    },
-  };
-  const notices = new ServerNotices(sdk as unknown as Client);
-  const say = (method: string, params: unknown = {}) => handlers.get(`notifications/${method}`)?.({ params });
+  const notices = new ServerNotices();
+  const say = (method: string, params: { readonly [key: string]: unknown } = {}) =>
+    notices.take({ method: `notifications/${method}`, params });
   return { notices, say, log: (data: unknown, level = "info") => say("message", { level, data }) };
 }
 
@@ -60,4 +52,20 @@ Deno.test("server notices bound what is shown of a call, a line, and what is kep
   log("x".repeat(1_000_000));
   assert.equal(notices.log(Infinity).split("\n").at(-1)?.length, 500);
   assert.equal(notices.log(40).length, 40);
+});
+
+Deno.test("server notices tell of a task to whoever waits for it, once for each time that they wait", async () => {
+  const { notices, say } = listen();
+  const { signal } = new AbortController();
+  const told: string[] = [];
+  const wait = (task: string) => notices.taskTold(task, signal).then(() => told.push(task));
+  const both = [wait("a"), wait("a"), wait("b")];
+  say("tasks/status", { taskId: "other", status: "working" });
+  say("tasks/status", { taskId: "a", status: "completed" });
+  await Promise.all(both.slice(0, 2));
+  assert.deepEqual(told, ["a", "a"]);
+  say("tasks/status", { taskId: "a", status: "completed" });
+  say("tasks", { taskId: "b", status: "working" });
+  await both[2];
+  assert.deepEqual(told, ["a", "a", "b"]);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { InputRequired, ServerRequest } from "../../schemas/call_pause.ts";
 import { limits } from "../../schemas/limits.ts";
-import { pagesOf, pauseOf } from "../../src/mcp/call_pause.ts";
+import { inputOf, pagesOf } from "../../src/mcp/input_required.ts";
 import { readElicitation } from "../../src/mcp/server_request.ts";
 
 function read(params: unknown): ServerRequest {
@@ -160,7 +160,7 @@ Deno.test("result that wants input is read with its state as it is, and one that
     inputRequests: { "a b": wanted },
     requestState: " \u{1f511}\u0000",
   };
-  const pause = pauseOf(raw, "auto");
+  const pause = inputOf(raw, "auto");
   assert.ok(pause?.type === "input_required");
   assert.equal(pause.state, raw.requestState);
   InputRequired.parse({
@@ -170,7 +170,7 @@ Deno.test("result that wants input is read with its state as it is, and one that
     requests: [...pause.requests],
   });
   for (const other of [{}, { resultType: "complete" }, null, "x", { resultType: 7 }]) {
-    assert.equal(pauseOf(other, "prompt"), undefined);
+    assert.equal(inputOf(other, "prompt"), undefined);
   }
   const five = Object.fromEntries("abcde".split("").map((key) => [key, wanted]));
   const cases: readonly (readonly [more: object, why: RegExp])[] = [
@@ -187,11 +187,11 @@ Deno.test("result that wants input is read with its state as it is, and one that
     [{ inputRequests: { a: 7 } }, /not offered/],
   ];
   for (const [more, why] of cases) {
-    const read = pauseOf({ ...raw, ...more }, "prompt");
+    const read = inputOf({ ...raw, ...more }, "prompt");
     assert.ok(read?.type === "unusable", JSON.stringify(more).slice(0, 100));
     assert.match(read.failure.message, why);
   }
-  assert.equal(pauseOf(raw, undefined)?.type, "unusable");
+  assert.equal(inputOf(raw, undefined)?.type, "unusable");
 });
 
 Deno.test("refusal that wants a page to be opened names it; any other refusal is one (CM-34)", () => {

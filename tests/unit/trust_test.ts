@@ -40,7 +40,7 @@ async function assertRefused(store: TrustStore, file: string, expected: { code: 
   const before = await Deno.readFile(file).catch(() => undefined);
   const works = [
     () => store.list(),
-    () => store.has(serverOf(1).fingerprint),
+    () => store.levelOf(serverOf(1).fingerprint),
     () => store.add([serverOf(1)]),
     () => store.remove("/agents/one"),
   ];
@@ -63,7 +63,7 @@ async function modeOf(path: string): Promise<number> {
 Deno.test("trust store without a file trusts nothing, and looking makes no file", async () => {
   await withStore(async (store, _, folder) => {
     assert.deepEqual(await store.list(), []);
-    assert.equal(await store.has(serverOf(1).fingerprint), false);
+    assert.equal(await store.levelOf(serverOf(1).fingerprint), undefined);
     assert.equal(await store.remove("/agents/one"), 0);
     assert.deepEqual([...Deno.readDirSync(folder)], []);
   });
@@ -76,9 +76,9 @@ Deno.test("trust store keeps what is added, by fingerprint and once, for its use
     const expected = [serverOf(1), serverOf(2), serverOf(3)];
     assert.deepEqual(await store.list(), expected);
     assert.deepEqual(await new TrustStore(file).list(), expected);
-    assert.equal(await store.has(serverOf(3).fingerprint), true);
+    assert.equal(await store.levelOf(serverOf(3).fingerprint), "third_party");
     // Another fingerprint of the same server and folder is another declaration.
-    assert.equal(await store.has(serverOf(4).fingerprint), false);
+    assert.equal(await store.levelOf(serverOf(4).fingerprint), undefined);
     assert.deepEqual(JSON.parse(await Deno.readTextFile(file)), { v: 1, servers: expected });
     assert.deepEqual(
       [await modeOf(file), await modeOf(`${file}.lock`), await modeOf(`${folder}/data/troupe`)],
@@ -93,9 +93,9 @@ Deno.test("trust store is read at every use: what another one added or took away
   await withStore(async (store, file) => {
     const other = new TrustStore(file);
     await other.add([serverOf(1)]);
-    assert.equal(await store.has(serverOf(1).fingerprint), true);
+    assert.equal(await store.levelOf(serverOf(1).fingerprint), "third_party");
     await other.remove("/agents/one");
-    assert.equal(await store.has(serverOf(1).fingerprint), false);
+    assert.equal(await store.levelOf(serverOf(1).fingerprint), undefined);
   });
 });
 

@@ -1,9 +1,8 @@
 /** `troupe mcp auth`. */
 import { failure } from "../../../schemas/failure.ts";
-import type { HttpManifest } from "../../../schemas/manifest.ts";
+import type { HttpManifest, McpDeclaration } from "../../../schemas/manifest.ts";
 import { referencesOf } from "../../../schemas/mcp_auth.ts";
-import type { LoadedAgent } from "../../host/agent_folder.ts";
-import { type HostSettings, isAbsolute, readHostSettings, workspaceFolder } from "../../host/home.ts";
+import type { HostSettings } from "../../host/home.ts";
 import { trustFile } from "../../host/trust.ts";
 import type { ReadSecret } from "../../mcp/oauth/client_secrets.ts";
 import { endpointOf } from "../../mcp/oauth/server_authorization.ts";
@@ -16,7 +15,7 @@ import { jsonLine } from "../json_line.ts";
 import { withProgress } from "../progress.ts";
 import { timeText } from "../table.ts";
 import { safeText } from "../terminal.ts";
-import { agentOption, workspaceOption } from "./ground.ts";
+import { agentOption, type Grounds, readGrounds, serverOf, workspaceOption } from "./ground.ts";
 
 /** Logs in to a server, or out. */
 export const command = defineCommand({
@@ -40,14 +39,20 @@ export const command = defineCommand({
     "troupe mcp auth docs --logout",
   ],
   run: async ({ cli, options, args: [name = ""] }) => {
-    const place = await placeOf(cli, name, options);
+    const trusted = trustFile(cli.env);
+    if (trusted === undefined) {
+      const message =
+        "Cannot tell where logins are kept: no home folder is known; name a file in TROUPE_TRUST";
+      throw new UsageError("trust_unplaced", message);
+    }
+    const place = await placeOf(cli, await readGrounds(cli, options), name, options);
     const known = new KnownSecrets();
     const keepSecret = (label: string, value: string) => {
       const added = known.add({ name: label, value, source: "bound" });
       return added === "added" || added === "known";
     };
     const { clock, digest } = cli.seams;
-    const store = new TokenStore({ folder: credentialsFolder(place.trust), keepSecret, clock, digest });
+    const store = new TokenStore({ folder: credentialsFolder(trusted), keepSecret, clock, digest });
     if (options.logout) await logOut(cli, { place, store, json: options.json });
     else await logIn(cli, { place, store, json: options.json });
     return exitCodes.ok;
@@ -59,8 +64,6 @@ interface Place {
   readonly server: string;
   readonly manifest: HttpManifest;
   readonly settings: HostSettings;
-  /** The file of what is trusted. */
-  readonly trust: string;
   readonly readSecret: ReadSecret;
 }
 
@@ -70,65 +73,32 @@ interface Work {
   readonly json: boolean;
 }
 
-interface Asked {
-  readonly agent: string | undefined;
-  readonly workspace: string | undefined;
-  readonly logout: boolean;
-}
-
-async function placeOf(cli: Cli, name: string, asked: Asked): Promise<Place> {
-  const { loadAgent } = await import("../../host/agent_folder.ts");
-  const settings = await readHostSettings(cli.env);
-  const agent = await loadAgent(asked.agent ?? ".", { cwd: cli.cwd, digest: cli.seams.digest });
-  const found = agent.servers.find(({ server }) => server === name);
-  if (found === undefined) {
-    const names = agent.servers.map(({ server }) => server).join(", ");
-    const known = names === "" ? "it has none" : `there are: ${names}`;
-    throw new UsageError("server_unknown", `The agent has no server ${JSON.stringify(name)}: ${known}`);
-  }
-  const { manifest } = found;
+async function placeOf(
+  cli: Cli,
+  grounds: Grounds,
+  name: string,
+  { logout }: { readonly logout: boolean },
+): Promise<Place> {
+  const { loaded: { server, manifest }, declaration } = serverOf(grounds, name);
   if (manifest.transport !== "streamable_http") {
     const message =
-      `The server "${name}" is a program on this machine: only servers reached by HTTP have a login`;
+      `The server "${server}" is a program on this machine: only servers reached by HTTP have a login`;
     throw new UsageError("server_not_http", message);
   }
-  const trust = trustFile(cli.env);
-  if (trust === undefined) {
-    const message = "Cannot tell where logins are kept: no home folder is known; name a file in TROUPE_TRUST";
-    throw new UsageError("trust_unplaced", message);
-  }
-  const hasSecrets = referencesOf(manifest.auth).length > 0;
-  if (hasSecrets && !asked.logout) await checkMayUse(cli, { agent, name, settings, trust, asked });
-  return { server: name, manifest, settings, trust, readSecret: await secretsFor(cli, settings) };
-}
-
-interface Use {
-  readonly agent: LoadedAgent;
-  readonly name: string;
-  readonly settings: HostSettings;
-  readonly trust: string;
-  readonly asked: Asked;
+  if (referencesOf(manifest.auth).length > 0 && !logout) checkMayUse(declaration, grounds.workspace);
+  const { settings } = grounds;
+  return { server, manifest, settings, readSecret: await secretsFor(cli, settings) };
 }
 
 /** A folder is data until it is trusted: what it names as a secret is read only under the rules of a run (DM-67). */
-async function checkMayUse(cli: Cli, { agent, name, settings, trust, asked }: Use): Promise<void> {
-  const { Declarer } = await import("../../host/declarer.ts");
-  const { policy, secrets } = settings.config;
-  const folder = workspaceFolder(asked.workspace, { env: cli.env, settings, cwd: cli.cwd });
-  const workspace = await Deno.realPath(isAbsolute(folder) ? folder : `${cli.cwd}/${folder}`);
-  const names = new Set(Object.keys(secrets));
-  const declarer = new Declarer({ policy, digest: cli.seams.digest, secrets: names, trustFile: trust });
-  const home = { agent: agent.home, workspace };
-  const declarations = await declarer.declare(home, agent.servers, agent.definition.capabilities);
-  const declared = declarations.find(({ server }) => server === name);
-  if (declared?.problem !== undefined) {
-    throw new RefusedError(declared.problem.code, declared.problem.message);
-  }
-  if (declared?.gate === "granted") return;
-  const why = declared?.gate === "denied"
+function checkMayUse({ server, gate, problem }: McpDeclaration, workspace: string): void {
+  if (problem !== undefined) throw new RefusedError(problem.code, problem.message);
+  if (gate === "granted") return;
+  const why = gate === "denied"
     ? "the policy of this host forbids connecting"
-    : "its manifest names secrets, and it is not trusted: look at it with troupe trust AGENT, then log in";
-  const { code, message } = failure("mcp_connect_denied", `Cannot log in to "${name}": ${why}`);
+    : `its manifest names secrets, and it is not trusted for the workspace "${workspace}": look at it with ` +
+      "troupe trust AGENT, then log in";
+  const { code, message } = failure("mcp_connect_denied", `Cannot log in to "${server}": ${why}`);
   throw new RefusedError(code, message);
 }
 

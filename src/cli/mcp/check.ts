@@ -37,13 +37,15 @@ export const command = defineCommand({
   },
 });
 
-function reportOf({ loaded }: Ground, probe: Probe, tools: readonly Verdict[]) {
+function reportOf({ loaded, declaration }: Ground, probe: Probe, tools: readonly Verdict[]) {
   const { greeting, capabilities = [], listMs, notices, stderr, failure } = probe;
   return {
     server: loaded.server,
+    trust: declaration.trust,
     usable: failure === undefined,
     ...(greeting === undefined ? {} : {
       protocolVersion: greeting.protocolVersion,
+      era: greeting.era,
       callsItself: greeting.server,
       capabilities,
       startMs: greeting.tookMs,
@@ -63,14 +65,15 @@ interface Shown {
   readonly verdicts: readonly Verdict[];
 }
 
-function print({ terminal }: Cli, { ground: { loaded }, probe, verdicts }: Shown): void {
+function print({ terminal }: Cli, { ground: { loaded, declaration }, probe, verdicts }: Shown): void {
   const { out } = terminal;
   out.line(`${out.style.bold(loaded.server)} (${startOf(loaded.manifest)})`);
   const { greeting, capabilities = [], listMs, notices, stderr, list } = probe;
   const line = (label: string, text: string) => out.line(`  ${label.padEnd(12)} ${safeText(text)}`);
+  line("trust", declaration.trust);
   if (greeting !== undefined) {
-    const { protocolVersion, server, tookMs } = greeting;
-    line("protocol", protocolVersion);
+    const { protocolVersion, era = "legacy", server, tookMs } = greeting;
+    line("protocol", `${protocolVersion} (${era} era)`);
     line("calls itself", `${server.name} ${server.version}`);
     line("capabilities", capabilities.join(", ") || "none");
     line("started", `${durationText(tookMs)} to the end of the handshake`);

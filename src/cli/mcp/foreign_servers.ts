@@ -81,7 +81,8 @@ function fieldsOf(one: Fields, reading: Reading): object {
   const enabled = isOff ? { enabled: false } : {};
   const type = one["type"] ?? one["transport"];
   if (typeof one["url"] === "string" && one["command"] === undefined) {
-    if (type === "sse" || type === "ws") refuse(`it is reached by ${type}, which troupe does not speak`);
+    if (type === "ws") refuse("it is reached by ws, which troupe does not speak (mcp_transport_unsupported)");
+    if (type === "sse") reading.told.push("it is written as streamable_http, which finds servers of sse too");
     return { ...enabled, transport: "streamable_http", url: urlOf(one["url"]), ...headersOf(one, reading) };
   }
   const { command } = one;

@@ -1,4 +1,5 @@
 /** What the commands about servers stand on: the agent, the workspace, and what this host decides about each server. */
+import { nearest } from "../../../actors/nearest.ts";
 import type { McpDeclaration } from "../../../schemas/manifest.ts";
 import type { LoadedAgent } from "../../host/agent_folder.ts";
 import type { LoadedServer } from "../../host/declare.ts";
@@ -7,7 +8,6 @@ import { pinFolder, PinStore } from "../../host/pins.ts";
 import { trustFile } from "../../host/trust.ts";
 import type { Cli } from "../cli.ts";
 import { UsageError } from "../exit.ts";
-import { nearest } from "../options.ts";
 
 /** The option that says whose servers are meant. */
 export const agentOption = {

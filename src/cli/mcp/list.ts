@@ -20,11 +20,12 @@ export const command = defineCommand({
     const { servers, pins } = await readGrounds(cli, options);
     const { terminal } = cli;
     const rows = await Promise.all(servers.map(async (ground) => {
-      const { declaration: { fingerprint }, loaded: { server, manifest, origin } } = ground;
+      const { declaration: { fingerprint, trust }, loaded: { server, manifest, origin } } = ground;
       const kept = await pins.read(fingerprint);
       return {
         server,
         state: stateOf(ground),
+        trust,
         starts: startOf(manifest),
         file: origin,
         approved: kept === undefined ? null : Object.keys(kept.approved).length,
@@ -36,12 +37,13 @@ export const command = defineCommand({
     else {
       printTable(
         terminal,
-        ["SERVER", "STATE", "TOOLS", "STARTS"],
-        rows.map(({ server, state, approved, waiting, starts }) => {
+        ["SERVER", "STATE", "TRUST", "TOOLS", "STARTS"],
+        rows.map(({ server, state, trust, approved, waiting, starts }) => {
           const wait = waiting.length === 0 ? "" : `, ${waiting.length} to approve`;
           return [
             server,
             state,
+            trust,
             approved === null ? "not listed yet" : `${approved} approved${wait}`,
             starts,
           ];

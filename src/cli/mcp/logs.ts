@@ -65,7 +65,7 @@ interface ServerEvent {
   readonly event: "started" | "not_started" | "listed" | "not_listed" | "lost" | "closed";
   /** What it says in short. */
   readonly text: string;
-  readonly code?: string;
+  readonly code?: string | undefined;
 }
 
 /** What one entry of a connection's journal tells; most tell nothing. */
@@ -84,12 +84,22 @@ function eventIn({ kind, body, at, type }: Entry, connection: string): ServerEve
     case "mcp.list":
       return { ...place, ...(isOk ? listed(body) : { event: "not_listed", ...why }) };
     case "mcp.watch":
-      return isOk ? undefined : { ...place, event: "lost", ...why };
+      return lostIn(body, place);
     case "mcp.close":
       return { ...place, event: "closed", text: endOf(body) };
     default:
       return undefined;
   }
+}
+
+/** A server that ended by itself, or with its runtime; what it said of itself meanwhile is no end. */
+function lostIn(body: unknown, place: Pick<ServerEvent, "at" | "connection">): ServerEvent | undefined {
+  if (peekText(body, "status") !== "ok") {
+    return { ...place, event: "lost", ...reasonOf(peek(body, "failure")) };
+  }
+  if (peekText(body, "value", "type") !== "ended") return undefined;
+  const { code, text } = reasonOf(peek(body, "value", "failure"));
+  return { ...place, event: "lost", code, text: withWords(text, peekText(body, "value", "end", "stderr")) };
 }
 
 /** The answer to those who wait repeats what came before it, unless the server was not even tried. */
@@ -106,8 +116,9 @@ function started(body: unknown): Pick<ServerEvent, "event" | "text"> {
   const name = peekText(body, "value", "server", "name");
   const version = peekText(body, "value", "server", "version");
   const protocol = peekText(body, "value", "protocolVersion");
+  const era = peekText(body, "value", "era") || "legacy";
   const took = Math.round(Number(peekText(body, "value", "tookMs")));
-  return { event: "started", text: `${name} ${version}, protocol ${protocol}, in ${took} ms` };
+  return { event: "started", text: `${name} ${version}, protocol ${protocol} (${era} era), in ${took} ms` };
 }
 
 function listed(body: unknown): Pick<ServerEvent, "event" | "text"> {
@@ -120,7 +131,25 @@ function listed(body: unknown): Pick<ServerEvent, "event" | "text"> {
 function endOf(body: unknown): string {
   const signal = peekText(body, "value", "signal");
   const code = peekText(body, "value", "code");
+  const goodbye = goodbyeText(peek(body, "value", "goodbye"));
+  if (goodbye !== undefined) return goodbye;
   const how = signal !== "" ? `signal ${signal}` : code !== "" ? `exit code ${code}` : "it had ended already";
-  const words = lastWords(peekText(body, "value", "stderr"), wordsCharactersMax);
-  return words === "" ? how : `${how}; its last words: ${words}`;
+  return withWords(how, peekText(body, "value", "stderr"));
+}
+
+/** How a session by HTTP was given back. */
+function goodbyeText(goodbye: unknown): string | undefined {
+  if (goodbye === undefined) return undefined;
+  if (typeof goodbye === "boolean") {
+    return goodbye ? "the session was given back" : "its session was not known any more";
+  }
+  return reasonOf(goodbye).text;
+}
+
+/** What happened, with the end of what the server wrote; a failure tells less of that already. */
+function withWords(what: string, stderr: string): string {
+  const words = lastWords(stderr, wordsCharactersMax);
+  if (words === "") return what;
+  const [before = ""] = what.split("; its last words: ", 1);
+  return `${before}; its last words: ${words}`;
 }

@@ -1,7 +1,6 @@
 /** Manifests in an agent's folder: where one is, and how a new one gets there. */
 import { ServerId } from "../../../schemas/ids.ts";
-import { McpManifest } from "../../../schemas/manifest.ts";
-import { readConfigFile } from "../../config_file.ts";
+import { readManifest } from "../../host/read_manifest.ts";
 import { stringifyYaml } from "../../yaml/write.ts";
 import { UsageError } from "../exit.ts";
 
@@ -45,7 +44,7 @@ export async function writeManifest({ folder, server, fields, force }: NewManife
   }
   const file = there ?? `mcp/${server}.yaml`;
   const text = stringifyYaml(fields);
-  await readConfigFile(McpManifest, text, file);
+  await readManifest(text, file);
   await Deno.mkdir(`${folder}/mcp`, { recursive: true });
   // Beside its place first: whoever reads it meanwhile finds the old one or the new one.
   const draft = `${folder}/${file}.part`;

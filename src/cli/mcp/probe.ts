@@ -6,7 +6,7 @@ import { type Failure, failure } from "../../../schemas/failure.ts";
 import type { McpEnd, McpGreeting } from "../../../schemas/effect.ts";
 import { readSecrets } from "../../host/secrets.ts";
 import type { Connections } from "../../mcp/connections.ts";
-import { type Drift, pinTools } from "../../mcp/pinned_tools.ts";
+import { type Drift, driftFailure, pinTools } from "../../mcp/pinned_tools.ts";
 import { lastWords } from "../../mcp/plain_text.ts";
 import { readTools, type ToolList } from "../../mcp/tool_list.ts";
 import type { Cli } from "../cli.ts";
@@ -105,6 +105,8 @@ async function withConnections<T>(
   const env = (name: string) => secrets.has(name) ? secrets.get(name) : cli.env(name);
   const { createLogins } = await import("../../host/logins.ts");
   const { KnownSecrets } = await import("../../redact/known_secrets.ts");
+  const { eraFile, EraStore } = await import("../../host/eras.ts");
+  const eras = new EraStore(eraFile(trustFile(cli.env)), clock);
   const homes = new PrivateHomes(":memory:");
   const http = new GuardedClient({ policy: new UrlPolicy(settings.config.network), clock });
   const way = { fetch: http.fetch, clock, digest };
@@ -113,7 +115,7 @@ async function withConnections<T>(
   const stopListening = cli.onInterrupt(() => registry.killAll());
   try {
     return await act(
-      new Connections({ registry, clock, env, self: cli.self, homes, authorize, fetch: http.fetch }),
+      new Connections({ registry, clock, env, self: cli.self, homes, authorize, fetch: http.fetch, eras }),
     );
   } finally {
     stopListening();
@@ -148,16 +150,19 @@ async function probe(cli: Cli, { grounds, ground, connections }: ProbeParts): Pr
   const startedAt = clock.now();
   const raw = await connections.list(at, signal);
   const listMs = clock.now() - startedAt;
+  const repeatsArguments = connections.repeatsArguments(at);
   const stderr = wordsOf(await connections.close(at));
   const known = { ...none, greeting, capabilities, stderr };
   if ("code" in raw) return { ...known, failure: raw };
-  const list = readTools(raw, { declaration, connection: at.root });
+  const list = readTools(raw, { declaration, connection: at.root, repeatsArguments });
   const offered = new Set(list.source.tools.map(({ name }) => name));
-  const drifted = declaration.trust === "trusted_local"
-    ? new Map<string, Drift>()
+  const review = declaration.trust === "trusted_local"
+    ? { drifted: new Map<string, Drift>(), isAnother: false }
     : await grounds.pins.review(declaration, await pinTools(raw, offered, digest));
-  if ("code" in drifted) return { ...known, listMs, raw, list, failure: drifted };
-  return { ...known, listMs, raw, list, drifted };
+  if ("code" in review) return { ...known, listMs, raw, list, failure: review };
+  const { drifted, isAnother } = review;
+  const why = isAnother ? { failure: driftFailure(declaration.server) } : {};
+  return { ...known, listMs, raw, list, drifted, ...why };
 }
 
 function wordsOf({ stderr }: McpEnd): string {

@@ -28,6 +28,25 @@ export async function connectionsOf(
   return found.reverse();
 }
 
+/** The fingerprints under which sessions of an agent declared a server, each once. */
+export async function fingerprintsOf(
+  records: Pick<Records, "listRoots" | "readPages">,
+  whose: ServerOfAgent,
+): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (const connection of await connectionsOf(records, whose)) {
+    for await (const page of records.readPages(connection)) {
+      for (const { body } of page) {
+        for (const place of ["input", "message"]) {
+          found.add(peekText(body, place, "declaration", "fingerprint"));
+        }
+      }
+    }
+  }
+  found.delete("");
+  return [...found];
+}
+
 async function isOfAgent(
   records: Pick<Records, "readPages">,
   session: RootAddress,

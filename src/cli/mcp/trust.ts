@@ -12,6 +12,12 @@ import { agentOf, agentOption, readGrounds, serverOf, workspaceOption } from "./
 
 const valueCharactersMax = 400;
 
+const levelOption = {
+  kind: "choice",
+  choices: ["team_audited", "third_party"],
+  help: "how far it is trusted; default: as before, or third_party",
+} as const;
+
 /** Trusts one server, and what changed of its tools. */
 export const command = defineCommand({
   args: ["NAME"],
@@ -20,23 +26,31 @@ export const command = defineCommand({
     "shows, field by field, the tools that are not any more what was approved, and approves them as they are shown.",
     "A tool that changed, or that came when an approved one was gone, is off until then; the others go on. What nobody",
     "can see in a text is shown as \\u{…}. Open sessions take it up at troupe catalog SESSION --refresh, or their next start.",
+    "--level says how far it is trusted: the tools of a server that your team audited are not taken for medium risk just",
+    "because others wrote them. What a server says of itself changes nothing, and what changed is asked about anew.",
   ],
   options: {
     agent: agentOption,
     workspace: workspaceOption,
+    level: levelOption,
     yes: { kind: "flag", short: "y", help: "trust and approve what is shown without asking" },
     json: jsonOption,
   },
-  examples: ["troupe mcp trust docs", "troupe mcp trust docs --agent ./my-agent --yes --json"],
+  examples: [
+    "troupe mcp trust docs",
+    "troupe mcp trust docs --agent ./my-agent --yes --json",
+    "troupe mcp trust docs --level team_audited",
+  ],
   run: async ({ cli, options, args: [name = ""] }) => {
     const grounds = await readGrounds(cli, options);
     const { declaration: { fingerprint, server } } = serverOf(grounds, name);
-    const { yes, json } = options;
+    const { yes, json, level } = options;
     await trustAgent(cli, {
       store: openStore(cli),
       name: agentOf(options),
       workspace: grounds.workspace,
       only: server,
+      level,
       yes,
       json,
     });

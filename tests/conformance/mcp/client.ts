@@ -5,25 +5,55 @@
  *   deno run -A --config tests/conformance/mcp/deno.json npm:@modelcontextprotocol/conformance@0.2.0-alpha.12 client \
  *     --command "deno run -A tests/conformance/mcp/client.ts" \
  *     --requirements 2025-11-25 --expected-failures tests/conformance/mcp/baseline.yaml
+ *
+ * and the same with `2026-07-28` and `baseline_2026.yaml`.
  */
+import { authOf, type KnownClient, secretOf } from "./known_client.ts";
+import { runAsPerson, troupe } from "./person.ts";
 
-const main = new URL("../../../main.ts", import.meta.url).pathname;
+/** A call as the script makes it. */
+interface Call {
+  readonly name: string;
+  readonly arguments: { readonly [key: string]: unknown };
+}
 
-/** The calls of a scenario, by its name; all others only connect and list. */
-const calls: {
-  readonly [scenario: string]: readonly [tool: string, given: { readonly [key: string]: unknown }];
-} = {
-  "tools_call": ["add_numbers", { a: 5, b: 3 }],
-  "sse-retry": ["test_reconnection", {}],
-  "elicitation-sep1034-client-defaults": ["test_client_elicitation_defaults", {}],
+/** The calls of a scenario, by its name; all others make those that the suite asks for, or only connect and list. */
+const calls: { readonly [scenario: string]: readonly Call[] } = {
+  "tools_call": [{ name: "add_numbers", arguments: { a: 5, b: 3 } }],
+  "sse-retry": [{ name: "test_reconnection", arguments: {} }],
+  "elicitation-sep1034-client-defaults": [{ name: "test_client_elicitation_defaults", arguments: {} }],
+  "http-standard-headers": [{ name: "test_headers", arguments: {} }],
+  "sep-2322-client-request-state": ["echo_state", "unrelated", "no_state", "no_result_type"].map((name) => ({
+    name: `test_mrtr_${name}`,
+    arguments: {},
+  })),
+  "http-invalid-tool-headers": [{ name: "valid_tool", arguments: { region: "us-west1" } }],
 };
 
-async function play(url: string, scenario: string): Promise<number> {
+/** What every scenario about logins calls. */
+const callOfLogins: Call = { name: "test-tool", arguments: {} };
+
+/**
+ * What the suite asks for, which it hands over as JSON. A null where a schema says boolean is left out: the command
+ * refuses such a call before anything is sent.
+ */
+function callsOf(scenario: string): readonly Call[] {
+  if (scenario.startsWith("auth/")) return [callOfLogins];
+  const context = JSON.parse(Deno.env.get("MCP_CONFORMANCE_CONTEXT") ?? "{}") as { toolCalls?: Call[] };
+  const asked = calls[scenario] ?? context.toolCalls ?? [];
+  return asked.map((call) => ({
+    ...call,
+    arguments: Object.fromEntries(Object.entries(call.arguments).filter(([, value]) => value !== null)),
+  }));
+}
+
+async function play(url: string, scenario: string, client: KnownClient): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "troupe-conformance-" });
   try {
-    const call = calls[scenario];
     const answers = [
-      ...(call === undefined ? [] : [{ calls: [{ tool: `remote__${call[0]}`, arguments: call[1] }] }]),
+      ...callsOf(scenario).map(({ name, arguments: given }) => ({
+        calls: [{ tool: `remote__${name}`, arguments: given }],
+      })),
       { text: "finished" },
     ];
     const agent = {
@@ -35,7 +65,10 @@ async function play(url: string, scenario: string): Promise<number> {
     const files = {
       "agent/agent.yaml": agent,
       "agent/script.yaml": { answers },
-      "agent/mcp/remote.yaml": { transport: "streamable_http", url, approval_policy: "auto" },
+      "agent/mcp/remote.yaml": {
+        ...{ transport: "streamable_http", url, approval_policy: "auto" },
+        ...await authOf(scenario, url, client),
+      },
       "config/troupe/troupe.yaml": { network: { allow: ["localhost", "127.0.0.1", "[::1]"] } },
     };
     await Deno.mkdir(`${folder}/agent/mcp`, { recursive: true });
@@ -44,24 +77,27 @@ async function play(url: string, scenario: string): Promise<number> {
     for (const [path, content] of Object.entries(files)) {
       await Deno.writeTextFile(`${folder}/${path}`, JSON.stringify(content));
     }
-    const { code } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--quiet", main, "run", "agent", "go", "--workspace", "ws", "--answer", "allow"],
+    const desk = {
       cwd: folder,
       env: {
         TROUPE_STORE: `${folder}/store.db`,
         XDG_CONFIG_HOME: `${folder}/config`,
         XDG_DATA_HOME: `${folder}/data`,
+        ...secretOf(client),
       },
-      stdin: "null",
-      stdout: "inherit",
-      stderr: "inherit",
-    }).output();
-    return code;
+    };
+    // A manifest that names a secret is read under the rules of a run: its server has to be trusted.
+    if (secretOf(client) !== undefined) {
+      await troupe(desk, ["trust", "agent", "--workspace", "ws", "--yes"]);
+    }
+    return await runAsPerson(desk);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
 if (import.meta.main) {
-  Deno.exit(await play(Deno.args.at(-1) ?? "", Deno.env.get("MCP_CONFORMANCE_SCENARIO") ?? ""));
+  const told = (name: string) => Deno.env.get(`MCP_CONFORMANCE_${name}`);
+  const client = JSON.parse(told("CONTEXT") ?? "{}") as KnownClient;
+  Deno.exit(await play(Deno.args.at(-1) ?? "", told("SCENARIO") ?? "", client));
 }
