@@ -5,6 +5,8 @@
  *   running -> one final state per outcome
  *   running -> backingOff -> running; running -> uncertain -> verifying | needsOperator | backingOff
  *   running | backingOff -> needsOperator where an earlier attempt is in doubt
+ *   running -> replying -> (asking | sampling -> replying ->) binding -> running: its server wants something first,
+ *     of a person or of the model, which is a round of the same attempt
  *   running -> awaitingTask, which ends as running does, where the server carries the call out as a task
  *
  * Keeps I5: `running` is reached only through `validating` and `authorizing`, and, where a person is asked, through
@@ -23,9 +25,14 @@ import type {
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import { decide } from "./decision.ts";
-import { needsReview, reviewCall, reviewFailed, reviewIn } from "./invocation_review.ts";
+import { needsReview, reviewFailed, reviewIn } from "./invocation_review.ts";
+import * as rounds from "./invocation_rounds.ts";
+import { requestInquiry } from "./round_inquiry.ts";
+import { roundStates } from "./round_states.ts";
+import { reviewStates } from "./review_states.ts";
 import * as rules from "./invocation_rules.ts";
 import * as tasks from "./invocation_task.ts";
+import { taskStates } from "./task_states.ts";
 
 /** The behaviour of one tool call. Stops at 1,000 microsteps (K8). */
 export const invocationMachine = setup({
@@ -45,10 +52,14 @@ export const invocationMachine = setup({
     isGranted: ({ event }) =>
       event.type === "question.decided" &&
       (event.decision === "allow" || event.decision === "always_allow_for_session"),
+    isAsked: ({ event }) => rounds.isAsked(doneOf(event)),
+    isRoundAnswered: ({ context }) => rounds.isAnswered(context),
+    wantsModel: ({ context }) => rounds.wantsModel(context),
     isTask: ({ event }) => tasks.taskIn(doneOf(event)) !== undefined,
     isDoubtfulTask: ({ context }) => tasks.isDoubtfulTask(context),
     returnedError: ({ event }) => rules.isErrorReturn(doneOf(event)),
-    wasCanceled: ({ event }) => failedOf(event).status === "canceled",
+    wasCanceled: ({ context, event }) =>
+      failedOf(event).status === "canceled" || rounds.hasLeft(context, failedOf(event)),
     isUncertain: ({ context, event }) => rules.isUncertain(context, failedOf(event)),
     hasTimedOut: ({ event }) => failedOf(event).status === "timed_out",
     mayRetry: ({ context, event }) =>
@@ -105,11 +116,25 @@ export const invocationMachine = setup({
       failure: failedOf(event).failure,
       firstIntent: context.firstIntent ?? failedOf(event).intent,
     })),
+    notePause: enqueueActions(({ context, enqueue, event }) => {
+      rounds.act(enqueue, rounds.paused(context, doneOf(event)));
+    }),
+    noteAnswer: enqueueActions(({ context, enqueue, event }) => {
+      rounds.act(enqueue, rounds.answered(context, event));
+    }),
+    noteSample: enqueueActions(({ context, enqueue, event }) => {
+      rounds.act(enqueue, rounds.sampled(context, doneOf(event)));
+    }),
+    noteNoSample: enqueueActions(({ context, enqueue, event }) => {
+      rounds.act(enqueue, rounds.unsampled(context, failedOf(event)));
+    }),
+    giveUpRound: enqueueActions(({ context, enqueue }) => rounds.act(enqueue, rounds.givenUp(context))),
+    openRequest: sendParent(({ context }) => requestInquiry(context)),
     noteDoubt: assign({ isDoubtful: true }),
     nextAttempt: enqueueActions(({ context, enqueue, event }) => {
       const by = event.type === "question.decided" ? "operator" : undefined;
       enqueue({ type: "post", params: rules.retryNote(context, by) });
-      enqueue.assign({ attempt: context.attempt + 1, failure: null });
+      enqueue.assign({ attempt: context.attempt + 1, failure: null, ...rounds.roundsForAttempt(context) });
     }),
     noteLost: assign(({ event }) => rules.momentOf(failedOf(event))),
     noteLookUp: assign(({ event }) => rules.momentOf(doneOf(event))),
@@ -155,16 +180,7 @@ export const invocationMachine = setup({
         { target: "authorizing" },
       ],
     },
-    reviewing: {
-      invoke: {
-        id: "review",
-        src: "port",
-        input: ({ context }) => reviewCall(context),
-        onDone: { target: "authorizing", actions: "noteReview" },
-        onError: { target: "denied", actions: "refuseUnreviewed" },
-      },
-      on: { "invocation.cancel": { target: "canceled", actions: ["noteCancel", "noteCanceled"] } },
-    },
+    ...reviewStates,
     authorizing: {
       entry: "authorize",
       always: [
@@ -191,8 +207,9 @@ export const invocationMachine = setup({
       invoke: {
         id: "effect",
         src: "port",
-        input: ({ context }) => rules.toolCall(context),
+        input: ({ context }) => rounds.roundCall(context),
         onDone: [
+          { guard: "isAsked", target: "replying", actions: "notePause" },
           { guard: "isTask", target: "awaitingTask", actions: "noteTask" },
           { guard: "returnedError", target: "completedWithError", actions: "noteReturn" },
           { target: "succeeded", actions: "noteReturn" },
@@ -208,25 +225,8 @@ export const invocationMachine = setup({
       },
       on: { "invocation.cancel": { actions: ["noteCancel", "cancelPort"] } },
     },
-    awaitingTask: {
-      invoke: {
-        id: "effect",
-        src: "port",
-        input: ({ context }) => tasks.followTask(context),
-        onDone: [
-          { guard: "returnedError", target: "completedWithError", actions: "noteReturn" },
-          { target: "succeeded", actions: "noteReturn" },
-        ],
-        onError: [
-          { guard: "isDoubtfulTask", target: "uncertain", actions: ["noteFailure", "noteDoubt"] },
-          { guard: "mayRetry", target: "backingOff", actions: "noteFailure" },
-          { guard: "wasCanceled", target: "canceled", actions: "noteFailure" },
-          { guard: "hasTimedOut", target: "timedOut", actions: "noteFailure" },
-          { target: "failed", actions: "noteFailure" },
-        ],
-      },
-      on: { "invocation.cancel": { actions: ["noteCancel", "cancelPort"] } },
-    },
+    ...roundStates,
+    ...taskStates,
     backingOff: {
       invoke: {
         id: "timer",

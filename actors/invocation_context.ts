@@ -2,11 +2,13 @@
 import type { CallTask } from "../schemas/call_pause.ts";
 import type { CommandReview } from "../schemas/command_review.ts";
 import type { Failure } from "../schemas/failure.ts";
+import type { FormContent } from "../schemas/form.ts";
 import type { KeptGrant } from "../schemas/grant.ts";
 import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
 import type { Decision } from "../schemas/question.ts";
 import type { Opening } from "./inquiry.ts";
+import type { Pause } from "./invocation_rounds.ts";
 
 /** What a turn gives to an invocation. `at`: when it was proposed, in milliseconds; `epoch`: in which runtime. */
 export interface InvocationInput {
@@ -28,6 +30,8 @@ export type InvocationEvent =
     readonly type: "question.decided";
     readonly decision: Decision;
     readonly via: string;
+    /** What was filled in, if a server asked. */
+    readonly content?: FormContent;
     readonly at: number;
     readonly epoch: number;
   };
@@ -53,6 +57,14 @@ export interface InvocationContext extends InvocationInput {
   readonly via: "operator" | "verify" | null;
   /** The task that the attempt became, if its server carries it out as one. */
   readonly task?: CallTask;
+  /** How often its server wanted something first, within this attempt. */
+  readonly round?: number;
+  /** What its server wants, or wanted last, and the answers. */
+  readonly pause?: Pause | null;
+  /** How often the model answered its server. */
+  readonly samples?: number;
+  /** Requests of its server that no person answered: the model is told. */
+  readonly unheard?: readonly string[];
 }
 
 /** How an invocation ended, and when: its turn's time goes on from there. */

@@ -8,6 +8,7 @@
  */
 import { assign, setup } from "xstate";
 import type { PortRequestOf } from "../schemas/effect.ts";
+import type { FormContent } from "../schemas/form.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Principal } from "../schemas/principal.ts";
 import { Answer, type Decision, offeredBy, type QuestionSubject } from "../schemas/question.ts";
@@ -37,6 +38,8 @@ export interface QuestionContext extends QuestionInput {
   readonly decision: Decision;
   readonly by: Principal | null;
   readonly via: QuestionEnd;
+  /** What was filled in, if a server asked. */
+  readonly content?: FormContent;
   /** The runtime that the end came to; questions of earlier releases know none. */
   readonly epoch?: number;
 }
@@ -47,12 +50,14 @@ export interface QuestionResult {
   readonly decision: Decision;
   readonly by?: Principal;
   readonly via: QuestionEnd;
+  readonly content?: FormContent;
   readonly at: number;
   readonly epoch: number;
 }
 
-/** Without an answer: a denial, or the operator's giving up, which only a withdrawal can bring about. */
+/** Without an answer: a denial, the operator's giving up, which only a withdrawal can bring about, or nothing said. */
 function unanswered(subject: QuestionSubject): Decision {
+  if (subject.kind === "elicitation") return "cancel";
   return subject.kind === "uncertain" ? "abandon" : "deny";
 }
 
@@ -60,6 +65,16 @@ function unanswered(subject: QuestionSubject): Decision {
 function answerIn(context: QuestionContext, event: unknown): Answer | undefined {
   const answer = Answer.safeParse(doneOf(event).value).data;
   return answer !== undefined && offeredBy(context.subject).includes(answer.decision) ? answer : undefined;
+}
+
+/** A program answers for people only to say that nobody is there: what a server is told then is no person's word. */
+function viaOf({ subject: { kind } }: QuestionContext, answer: Answer | undefined): QuestionEnd {
+  const isOfServer = kind === "elicitation" || kind === "sampling";
+  return isOfServer && answer?.by.kind === "program" ? "unavailable" : "answered";
+}
+
+function contentOf(answer: Answer | undefined): Pick<QuestionContext, "content"> {
+  return answer?.content === undefined ? {} : { content: answer.content };
 }
 
 function ask({ subject, whole, at, openMs }: QuestionContext): PortRequestOf<"question.ask"> {
@@ -94,7 +109,8 @@ export const questionMachine = setup({
       epoch: doneOf(event).epoch,
       decision: answerIn(context, event)?.decision ?? unanswered(context.subject),
       by: answerIn(context, event)?.by ?? null,
-      via: "answered" as const,
+      via: viaOf(context, answerIn(context, event)),
+      ...contentOf(answerIn(context, event)),
     })),
     /** DM-34: any other value is a denial, whoever gave it. */
     noteOtherAnswer: assign(({ context, event }) => ({
@@ -102,7 +118,7 @@ export const questionMachine = setup({
       epoch: doneOf(event).epoch,
       decision: unanswered(context.subject),
       by: Answer.safeParse(doneOf(event).value).data?.by ?? null,
-      via: "answered" as const,
+      via: viaOf(context, Answer.safeParse(doneOf(event).value).data),
     })),
     noteFailure: assign(({ event }) => ({
       at: failedOf(event).at,
@@ -129,6 +145,7 @@ export const questionMachine = setup({
     decision: context.decision,
     ...(context.by === null ? {} : { by: context.by }),
     via: context.via,
+    ...(context.content === undefined ? {} : { content: context.content }),
     at: context.at,
     epoch: context.epoch ?? 0,
   }),

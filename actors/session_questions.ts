@@ -1,4 +1,5 @@
 /** The pure rules by which a session asks people: who shares a question, who must not ask, and what an answer allows. */
+import type { FormContent } from "../schemas/form.ts";
 import type { Grant, KeptGrant } from "../schemas/grant.ts";
 import type { JsonObject } from "../schemas/json.ts";
 import { limits } from "../schemas/limits.ts";
@@ -47,6 +48,7 @@ const nothing: QuestionStep = { changes: {}, stop: [], told: [], notes: [] };
 interface Word {
   readonly decision: Decision;
   readonly via: string;
+  readonly content?: FormContent;
   readonly at: number;
   readonly epoch: number;
 }
@@ -61,7 +63,9 @@ export function openQuestion(context: SessionContext, event: SessionEvent): Ques
   if (twin !== undefined) return share(context, opening, twin);
   const isApproval = opening.subject.kind === "approval";
   const asks = (context.asks ?? []).filter((at) => opening.at - at < limits.questionWindowMs);
-  if (isApproval && asks.length >= limits.questionsPerWindowMax) return refuse(context, opening);
+  // An uncertain call is asked about whatever was asked before; what models and servers can bring about is counted.
+  const isCounted = opening.subject.kind !== "uncertain";
+  if (isCounted && asks.length >= limits.questionsPerWindowMax) return refuse(context, opening);
   const id = `question/${context.asked + 1}`;
   const question = newQuestion(context, opening, id);
   const shown = { ...opening.subject, invocation: `turn/${context.turn}/${opening.ordinal}` };
@@ -70,7 +74,7 @@ export function openQuestion(context: SessionContext, event: SessionEvent): Ques
     ...nothing,
     changes: {
       asked: context.asked + 1,
-      asks: isApproval ? [...asks, opening.at] : asks,
+      asks: isCounted ? [...asks, opening.at] : asks,
       questions: [...context.questions, question],
     },
     start: { id, input: { subject: shown, ...whole, at: opening.at, openMs: limits.questionOpenMs } },
@@ -102,7 +106,7 @@ function share(context: SessionContext, opening: Opening, twin: OpenQuestion): Q
 function refuse(context: SessionContext, { ordinal, subject, at, epoch }: Opening): QuestionStep {
   const word: Word = { decision: "deny", via: "limited", at, epoch };
   const note = decided(context, { ordinal, tool: subject.tool, word, automatic: true });
-  return { ...nothing, told: [telling(ordinal, word)], notes: [note] };
+  return { ...nothing, told: [telling(ordinal, word)], notes: subject.kind === "approval" ? [note] : [] };
 }
 
 /** An invocation needs no answer any more. The question goes with the last one that waits for it (DM-37). */
@@ -127,8 +131,8 @@ export function settleQuestion(context: SessionContext, event: SessionEvent): Qu
   const question = context.questions.find((open) => open.id === actorId);
   if (question === undefined) throw new Error(`Cannot settle "${actorId}": no such question is open`);
   const grant = grantOf(context, question, result);
-  const { decision, via, at, epoch, by } = result;
-  const word: Word = { decision, via, at, epoch };
+  const { decision, via, content, at, epoch, by } = result;
+  const word: Word = { decision, via, ...(content === undefined ? {} : { content }), at, epoch };
   const { tool } = question;
   const waiting = waitingFor(question);
   return {
@@ -207,12 +211,13 @@ function without({ questions }: SessionContext, { id }: OpenQuestion): readonly 
   return questions.filter((question) => question.id !== id);
 }
 
-function telling(ordinal: string, { decision, via, at, epoch }: Word, grant?: Grant): TurnEvent {
+function telling(ordinal: string, { decision, via, content, at, epoch }: Word, grant?: Grant): TurnEvent {
   return {
     type: "turn.decided",
     ordinal,
     decision,
     via,
+    ...(content === undefined ? {} : { content }),
     at,
     epoch,
     ...(grant === undefined ? {} : { grant }),

@@ -11,6 +11,7 @@ import { assign, enqueueActions, sendParent, sendTo, setup } from "xstate";
 import type { Failure } from "../schemas/failure.ts";
 import type { HostCall, InvocationResult } from "../schemas/invocation.ts";
 import { limits } from "../schemas/limits.ts";
+import type { FormContent } from "../schemas/form.ts";
 import type { Grant, KeptGrant } from "../schemas/grant.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
@@ -60,6 +61,8 @@ export type TurnEvent =
     readonly ordinal: string;
     readonly decision: Decision;
     readonly via: string;
+    /** What was filled in, if a server asked. */
+    readonly content?: FormContent;
     /** What the answer allows for the rest of the session. */
     readonly grant?: Grant;
     readonly at: number;

@@ -246,8 +246,9 @@ function wordsFor(result: InvocationResult): string {
 /** The event by which an invocation learns a decision. */
 export function decisionEvent(event: TurnEvent): InvocationEvent {
   if (event.type !== "turn.decided") throw new Error(`Cannot forward "${event.type}" as a decision`);
-  const { decision, via, at, epoch } = event;
-  return { type: "question.decided", decision, via, at, epoch };
+  const { decision, via, content, at, epoch } = event;
+  const filled = content === undefined ? {} : { content };
+  return { type: "question.decided", decision, via, ...filled, at, epoch };
 }
 
 /** The turn's grants, with what an answer added, or without what was revoked. */

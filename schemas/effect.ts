@@ -1,9 +1,9 @@
 /** What machines may ask of the world, and what comes back: the requests and outcomes of the one port. */
 import { z } from "zod";
-import { CallTask } from "./call_pause.ts";
+import { CallRound, CallTask, SampleMessages } from "./call_pause.ts";
 import { CatalogRef, EntryRef, ResolvedCatalog } from "./catalog.ts";
 import { Failure } from "./failure.ts";
-import { Digest, IntentId, RootAddress } from "./ids.ts";
+import { Digest, IntentId, RootAddress, ServerId } from "./ids.ts";
 import { RequestOrigin } from "./invocation.ts";
 import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
@@ -31,6 +31,7 @@ export const PortKind = z.enum([
   "mcp.close",
   "mcp.call",
   "mcp.task",
+  "model.sample",
 ]);
 /** A kind of effect. */
 export type PortKind = z.infer<typeof PortKind>;
@@ -122,9 +123,19 @@ export const portArgs = {
     /** How long calls in flight are waited for. New ones are not taken. Milliseconds. */
     drainMs: z.int().min(0).optional(),
   }),
-  "mcp.call": toolArgs,
+  /** `round`: the server wanted something first, and this is how the call goes on. */
+  "mcp.call": toolArgs.extend({ round: CallRound.optional() }),
   /** Looks after a call that its server carries out as a task, until it ends. Yields what the call would have. */
   "mcp.task": toolArgs.extend({ task: CallTask }),
+  /** The session's model answers a server, during a call of it: yields a `Sample`. */
+  "model.sample": z.strictObject({
+    server: ServerId,
+    /** The call during which the server asks. */
+    call: z.string().max(128),
+    system: z.string().max(limits.sampleCharactersMax).optional(),
+    messages: SampleMessages,
+    maxOutputTokens: z.int().min(1),
+  }),
 } as const satisfies { readonly [K in PortKind]: z.ZodType };
 
 /** Arguments of one kind of effect. */

@@ -45,6 +45,11 @@ export function connectionAddress(server: ServerId, session: RootAddress): RootA
   return `connection/${server}@${nameOf(session)}`;
 }
 
+/** The server that a connection leads to. */
+export function serverOf(connection: RootAddress): ServerId {
+  return nameOf(connection).replace(/@.*$/, "");
+}
+
 /** The session that a root belongs to: itself, or the one that its catalog or connection serves; else undefined. */
 export function sessionOf(root: RootAddress): RootAddress | undefined {
   switch (rootKindOf(root)) {

@@ -1,5 +1,6 @@
 import { commandLimits } from "./command_limits.ts";
 import { httpLimits } from "./http_limits.ts";
+import { roundLimits } from "./round_limits.ts";
 
 /** Every bound of the runtime, with its unit in its name, so that they can be compared in one place. */
 export const limits = {
@@ -249,6 +250,7 @@ export const limits = {
   mcpTaskFarewellMs: 4_000,
   mcpTaskIdCharactersMax: 1_024,
   mcpTaskMessageCharactersMax: 500,
+  ...roundLimits,
 
   /** One request of a login: metadata, registration, tokens. Milliseconds. */
   oauthRequestMs: 10_000,

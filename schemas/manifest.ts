@@ -30,6 +30,14 @@ const VariableName = z.string().regex(
 /** A name of a header: a token of RFC 9110. */
 const HeaderName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/, "must be the name of a header");
 
+/** How often within one call a server may have the model answer, and with how many tokens each time. */
+export const Sampling = z.strictObject({
+  max_requests: z.int().min(1).max(limits.sampleRequestsMax),
+  max_tokens: z.int().min(1).max(1_000_000),
+});
+/** What of the model a server may use. */
+export type Sampling = z.infer<typeof Sampling>;
+
 const shared = {
   enabled: z.boolean().default(true),
   tools: z.strictObject({
@@ -51,6 +59,10 @@ const shared = {
   protocol: z.enum(["auto", ...McpRevision.options]).optional(),
   /** Tools that are called as tasks, if they may be; those that must be always are. */
   run_as_task: z.array(ToolGlob).max(1_024).optional(),
+  /** True to tell the server where its agent works, if it is of a revision in which servers ask for that. */
+  roots: z.literal(true).optional(),
+  /** Lets the server have the agent's model answer it, if it is of a revision in which servers ask for that. */
+  sampling: Sampling.optional(),
 };
 
 /** A server that is started as a process and spoken to over its standard input and output: `command`, or `run`. */
@@ -132,6 +144,18 @@ export const ConnectGate = z.enum(["granted", "prompt", "denied"]);
 /** Whether a server may be started. */
 export type ConnectGate = z.infer<typeof ConnectGate>;
 
+/** What a server may ask of us while it works, as the host decides; without it, persons are asked for it. */
+export const McpAsks = z.strictObject({
+  /** Questions to a person: asked, answered by their defaults where those are enough, or not offered to the server. */
+  elicitation: ApprovalPolicy.optional(),
+  /** The agent's model, for servers that were given leave to use it: asked about each time, or not. */
+  sampling: Sampling.extend({ gate: z.enum(["auto", "prompt"]) }).optional(),
+  /** Where its agent works, for servers that were given leave to know. */
+  roots: z.strictObject({ uri: z.url({ protocol: /^file$/ }), name: z.string().max(200) }).optional(),
+});
+/** What a server may ask of us while it works. */
+export type McpAsks = z.infer<typeof McpAsks>;
+
 /** What a connection is told of its server: the manifest, and what the host knows and decides about it. No secret. */
 export const McpDeclaration = z.strictObject({
   server: ServerId,
@@ -152,6 +176,7 @@ export const McpDeclaration = z.strictObject({
   preview: z.string().max(4_000),
   /** Effect classes that the host or a built-in manifest assigns, by tool name or `*`; everything else is harmful. */
   effects: z.record(z.string().max(limits.toolNameCharactersMax), EffectClass).default({}),
+  asks: McpAsks.optional(),
 });
 /** What a connection is told of its server. */
 export type McpDeclaration = z.infer<typeof McpDeclaration>;

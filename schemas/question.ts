@@ -1,15 +1,16 @@
 /** A question to a person: what is shown, what may be answered. */
 import { z } from "zod";
-import { Digest } from "./ids.ts";
+import { Form, FormContent } from "./form.ts";
+import { Digest, IntentId, ServerId } from "./ids.ts";
 import { limits } from "./limits.ts";
 import { Principal } from "./principal.ts";
 
 /** Why a person is asked. */
-export const QuestionKind = z.enum(["approval", "uncertain", "connect"]);
+export const QuestionKind = z.enum(["approval", "uncertain", "connect", "elicitation", "sampling"]);
 /** Why a person is asked. */
 export type QuestionKind = z.infer<typeof QuestionKind>;
 
-/** Every answer that any question may offer (DM-34; notes 3.3 for uncertain outcomes). */
+/** Every answer that any question may offer (DM-34; notes 3.3 for uncertain outcomes; the last three for servers). */
 export const Decision = z.enum([
   "allow",
   "deny",
@@ -18,6 +19,9 @@ export const Decision = z.enum([
   "mark_applied",
   "mark_not_applied",
   "abandon",
+  "accept",
+  "decline",
+  "cancel",
 ]);
 /** An answer to a question. */
 export type Decision = z.infer<typeof Decision>;
@@ -27,10 +31,25 @@ export const offeredDecisions: { readonly [K in QuestionKind]: readonly Decision
   approval: ["allow", "deny", "always_allow_for_session"],
   uncertain: ["run_again", "mark_applied", "mark_not_applied", "abandon"],
   connect: ["allow", "deny"],
+  elicitation: ["accept", "decline", "cancel"],
+  sampling: ["allow", "deny"],
 };
 
 /** The words that people use for decisions, besides their own names. */
 export const decisionWords: { readonly [word: string]: Decision } = { always: "always_allow_for_session" };
+
+/** What a server wants of a person, in the words of the server; its message is the question's preview. */
+export const Elicitation = z.strictObject({
+  server: ServerId,
+  /** What is to be filled in; absent if it is no form. */
+  fields: Form.optional(),
+  /** The page to be opened: it is shown, and never opened by us. */
+  url: z.string().max(limits.formUrlCharactersMax).optional(),
+  /** The call that is held open in memory: once it is gone, nobody waits for the answer. */
+  held: IntentId.optional(),
+});
+/** What a server wants of a person. */
+export type Elicitation = z.infer<typeof Elicitation>;
 
 /** What a question shows: bounded and redacted before it gets here. */
 export const QuestionSubject = z.strictObject({
@@ -51,6 +70,8 @@ export const QuestionSubject = z.strictObject({
   once: z.literal(true).optional(),
   /** Length of the whole text of which `preview` shows a part; absent if it shows all. */
   characters: z.int().min(1).max(limits.approvalCharactersMax).optional(),
+  /** What a server asks for during a call. */
+  elicitation: Elicitation.optional(),
 });
 /** What a question shows. */
 export type QuestionSubject = z.infer<typeof QuestionSubject>;
@@ -70,6 +91,8 @@ export const Answer = z.strictObject({
   /** Hash of what was shown; an answer to something else is refused (K3). */
   shown: Digest,
   note: z.string().max(1_000).optional(),
+  /** What was filled in, complete and checked; with `accept` of a form only. */
+  content: FormContent.optional(),
 });
 /** An answer given by a principal. */
 export type Answer = z.infer<typeof Answer>;

@@ -11,9 +11,10 @@ import type { PermissionMode } from "../schemas/mode.ts";
 import { type ConnectionMessage, rootMessages, type SessionMessage } from "../schemas/message.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import { localOperator, type Principal, principalText } from "../schemas/principal.ts";
-import { cleanMessage, createDoorRedactor } from "./effects/clean.ts";
+import { cleanMessage, createDoorRedactor, mayBeSecret } from "./effects/clean.ts";
 import { createCatalogSeal } from "./effects/catalog_seal.ts";
 import { Conversations } from "./effects/conversation.ts";
+import type { Attempt } from "./effects/adapter.ts";
 import type { Performers } from "./effects/performer.ts";
 import { loadShelved } from "./effects/shelved.ts";
 import { findClosedQuestion } from "./effects/closed_question.ts";
@@ -43,6 +44,7 @@ import {
   type RegisteredProgram,
 } from "./programs/program_registry.ts";
 import { unnamedInstallation } from "./records/record_id.ts";
+import { SuspendedCalls } from "./mcp/suspended_calls.ts";
 import type { Redactor } from "./redact/redactor.ts";
 import { type RefreshReport, refreshServers, tellConnection } from "./refresh.ts";
 import type { Seams } from "./seams.ts";
@@ -61,6 +63,7 @@ export type HostPerformers = Pick<
   | "mcp.close"
   | "mcp.call"
   | "mcp.task"
+  | "model.sample"
 >;
 
 /** What a host's performers may use of the runtime that they serve. */
@@ -73,6 +76,8 @@ export interface HostServices {
   readonly redactor: Redactor;
   /** Arguments that held secrets, from a model's answer to the performers of its calls. */
   readonly rawArguments: RawArguments;
+  /** Calls that servers hold open while a person is asked. */
+  readonly suspended: SuspendedCalls<Attempt>;
   readonly programs: ProgramRegistry;
   /** Tells a connection something in the runtime's own name; resolves with its reply, once that is durable. */
   readonly tellConnection: (connection: RootAddress, message: ConnectionMessage) => Promise<StoredReply>;
@@ -177,14 +182,17 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
   const journal = await openJournal({ store: options.store, seams, onFatal });
   const conversations = new Conversations(journal);
+  const redactor = options.redactor ?? createDoorRedactor(undefined, { now: () => seams.clock.now() });
+  const suspended = new SuspendedCalls<Attempt>();
   const questions = new QuestionDesk({
     seams,
     hasAnswerer: options.hasAnswerer ?? (() => true),
     mayAnswer: options.mayAnswer,
     findClosed: (id) => findClosedQuestion(journal, id),
+    isSecret: (text) => mayBeSecret(redactor, text),
+    untilGone: (root, call) => suspended.untilGone(root, call),
   });
   const kernelOf = () => made.kernel as Kernel;
-  const redactor = options.redactor ?? createDoorRedactor(undefined, { now: () => seams.clock.now() });
   const rawArguments = new RawArguments();
   const { installation = unnamedInstallation } = journal.format;
   const programs = new ProgramRegistry({ installation, digest: seams.digest });
@@ -193,6 +201,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const services: HostServices = {
     conversations,
     rawArguments,
+    suspended,
     journal,
     catalogOf,
     seams,

@@ -1,9 +1,10 @@
 /** Asks a person at the terminal, or answers as the command line ordered. */
 import { type Decision, offeredBy, type QuestionKind } from "../../schemas/question.ts";
 import { localOperator } from "../../schemas/principal.ts";
-import type { OpenQuestion } from "../effects/question_ask.ts";
+import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
 import type { ActingHost } from "../host/host.ts";
 import { visible } from "../tools/visible.ts";
+import { formRows, hasDefaults, type Typed, typeForm } from "./ask_form.ts";
 import type { Cli } from "./cli.ts";
 import { reportError } from "./exit.ts";
 import { safeText } from "./terminal.ts";
@@ -23,6 +24,9 @@ const keys: { readonly [K in Decision]: string } = {
   mark_applied: "y",
   mark_not_applied: "n",
   abandon: "g",
+  accept: "a",
+  decline: "d",
+  cancel: "c",
 };
 
 /** What each decision means, in the words of the prompt. */
@@ -34,6 +38,9 @@ const meanings: { readonly [K in Decision]: string } = {
   mark_applied: "it was applied",
   mark_not_applied: "it was not applied",
   abandon: "give it up",
+  accept: "answer it",
+  decline: "decline",
+  cancel: "say nothing",
 };
 
 /** Who answers the questions of one session, from now on until `stop`. */
@@ -61,34 +68,44 @@ export function createAsker(options: AskerOptions): Asker {
   return {
     take: (question) => {
       if (standing === "wait") {
-        return cli.terminal.err.line(`A question waits: troupe answer ${question.id} allow|deny`);
+        const words = question.subject.kind === "elicitation" ? "accept|decline" : "allow|deny";
+        return cli.terminal.err.line(`A question waits: troupe answer ${question.id} ${words}`);
       }
+      if (question.subject.kind === "elicitation") return void answerServer(options, question, standing);
       if (question.subject.kind === "uncertain") return options.onUnanswerable(question);
-      give(options, question, standing, `--answer ${standing}`);
+      give(options, question, { decision: standing, note: `--answer ${standing}` });
     },
     closed: () => {},
     stop: () => {},
   };
 }
 
-async function give(
+/** As ordered: a form is sent with its defaults if those are enough, and a page that nobody opens is declined. */
+function answerServer(
   options: AskerOptions,
   question: OpenQuestion,
-  decision: Decision,
-  note?: string,
-): Promise<void> {
-  const answer = {
-    decision,
-    by: localOperator,
-    shown: question.shown,
-    ...(note === undefined ? {} : { note }),
-  };
+  standing: "allow" | "deny",
+): Promise<boolean> {
+  const fields = question.subject.elicitation?.fields;
+  const accepts = standing === "allow" && fields !== undefined && hasDefaults(fields);
+  return give(options, question, { decision: accepts ? "accept" : "decline", note: `--answer ${standing}` });
+}
+
+/** What is answered, besides by whom and to what. */
+type Said = Pick<GivenAnswer, "decision" | "note" | "content">;
+
+/** Gives an answer. False if what was filled in cannot be sent: then the question is still open. */
+async function give(options: AskerOptions, question: OpenQuestion, said: Said): Promise<boolean> {
+  const answer = { ...said, by: localOperator, shown: question.shown };
   try {
     await options.host.answer(question.id, answer);
   } catch (error) {
     // Somebody else was faster, or it was withdrawn: the journal says what counted.
-    options.cli.terminal.err.line(safeText(reportError(error).message));
+    const { code, message } = reportError(error);
+    options.cli.terminal.err.line(safeText(message));
+    return code !== "form_invalid" && code !== "form_secret";
   }
+  return true;
 }
 
 class TerminalAsker implements Asker {
@@ -124,15 +141,38 @@ class TerminalAsker implements Asker {
     if (question === undefined) return;
     const abort = new AbortController();
     this.#current = { id: question.id, abort };
-    const decision = await this.#ask(question, abort.signal);
-    if (decision !== undefined) await give(this.#options, question, decision);
-    else if (!abort.signal.aborted) this.#options.onUnanswerable(question);
+    for (let isGiven = false; !isGiven;) {
+      const answer = await this.#ask(question, abort.signal);
+      if (answer !== undefined) {
+        isGiven = await give(this.#options, question, answer);
+        continue;
+      }
+      if (!abort.signal.aborted) this.#options.onUnanswerable(question);
+      break;
+    }
     this.#current = undefined;
     this.#next();
   }
 
+  /** The answer, with what was typed into a form; undefined if the question was closed, or nobody can answer it. */
+  async #ask(
+    question: OpenQuestion,
+    signal: AbortSignal,
+  ): Promise<{ readonly decision: Decision; readonly content?: Typed } | undefined> {
+    const decision = await this.#decide(question, signal);
+    const fields = question.subject.elicitation?.fields;
+    if (decision !== "accept" || fields === undefined) {
+      return decision === undefined ? undefined : { decision };
+    }
+    const { terminal } = this.#options.cli;
+    const readLine = (stop: AbortSignal) => terminal.readLine(stop);
+    const content = await typeForm({ err: terminal.err, readLine }, fields, signal);
+    if (content !== undefined) return { decision, content };
+    return signal.aborted ? undefined : { decision: "cancel" };
+  }
+
   /** The decision; undefined if the question was closed, or the end of input answers nothing that is harmless. */
-  async #ask(question: OpenQuestion, signal: AbortSignal): Promise<Decision | undefined> {
+  async #decide(question: OpenQuestion, signal: AbortSignal): Promise<Decision | undefined> {
     const { terminal, seams } = this.#options.cli;
     const { err } = terminal;
     const offered = offeredBy(question.subject);
@@ -144,7 +184,8 @@ class TerminalAsker implements Asker {
       const shownAt = seams.clock.now();
       const line = await terminal.readLine(signal);
       if (line === undefined) {
-        return signal.aborted || question.subject.kind === "uncertain" ? undefined : "deny";
+        if (signal.aborted || question.subject.kind === "uncertain") return undefined;
+        return question.subject.kind === "elicitation" ? "cancel" : "deny";
       }
       const given = line.trim().toLowerCase();
       const decision = offered.find((one) => keys[one] === given || one === given);
@@ -159,6 +200,8 @@ const asked: { readonly [K in QuestionKind]: string } = {
   approval: "May this be called?",
   uncertain: "This call may have happened. What is true?",
   connect: "May this server be started?",
+  elicitation: "A server wants an answer. Give it nothing that it must not know",
+  sampling: "A server wants the agent's model to answer it. May it?",
 };
 
 /**
@@ -169,12 +212,16 @@ export function describeQuestion(question: OpenQuestion, extent: "whole" | "shor
   const { id, subject, whole, shown } = question;
   const { kind, tool, title, risk, reason, preview } = subject;
   const text = extent === "whole" ? whole ?? preview : preview;
+  const argumentRows = kind === "connect"
+    ? connectRows(preview)
+    : [[kind === "sampling" ? "texts" : "arguments", text] as const];
   const rows: readonly (readonly [name: string, value: string])[] = [
     ["tool", `${tool} (${title})`],
     ["risk", risk],
     ["because", reason],
-    ...(kind === "connect" ? connectRows(preview) : [["arguments", text] as const]),
-    ["length", lengthText(question, extent)],
+    ...(kind === "elicitation"
+      ? formRows(subject)
+      : [...argumentRows, ["length", lengthText(question, extent)] as const]),
     ["hash", shown],
     ...(kind === "approval" ? [["always", alwaysText(subject)] as const] : []),
     ["question", id],

@@ -22,7 +22,7 @@ const options = {
   answer: {
     kind: "choice",
     choices: ["allow", "deny", "wait"],
-    help: "answer approvals without asking; wait leaves them to troupe answer",
+    help: "answer approvals without asking, and servers by their defaults; wait leaves them to troupe answer",
   },
   mode,
   profile,

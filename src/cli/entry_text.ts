@@ -89,6 +89,8 @@ function intentText(type: string, args: unknown): string | undefined {
       return `${peekText(args, "model")} turn ${peekText(args, "turn")} step ${peekText(args, "step")}`;
     case "question.ask":
       return `${peekText(args, "subject", "tool")}: ${peekText(args, "subject", "reason")}`;
+    case "model.sample":
+      return `for the server ${peekText(args, "server")}, ${peekList(args, "messages").length} messages`;
     case "timer.set":
       return peekText(args, "label");
     case "mcp.connect":
@@ -123,9 +125,7 @@ function outcomeText(type: string, body: unknown): string {
     case "tool.call":
     case "mcp.call":
     case "mcp.task":
-      if (isPaused(body)) {
-        return `${status} the server goes on with it as ${peekText(value, "pause", "type")}`;
-      }
+      if (isPaused(body)) return `${status} ${pauseText(peek(value, "pause"))}`;
       return `${peek(value, "isError") === true ? "error" : status} ${peekText(value, "operator")}`;
     case "command.review": {
       const rules = peekList(value, "findings").map((one) => peekText(one, "rule"));
@@ -135,6 +135,8 @@ function outcomeText(type: string, body: unknown): string {
       const calls = peekList(value, "calls").map((call) => peekText(call, "name"));
       return [JSON.stringify(peekText(value, "text")), ...calls.map((name) => `-> ${name}`)].join(" ");
     }
+    case "model.sample":
+      return `${status} ${JSON.stringify(peekText(value, "text"))}`;
     case "question.ask":
       return `${peekText(value, "decision")} by ${peekText(value, "by", "kind")} ${
         peekText(value, "by", "id")
@@ -142,6 +144,13 @@ function outcomeText(type: string, body: unknown): string {
     default:
       return status;
   }
+}
+
+function pauseText(pause: unknown): string {
+  const count = peekList(pause, "requests").length;
+  return `not yet: the server ${peekText(pause, "server")} wants ${count} ${
+    count === 1 ? "answer" : "answers"
+  } first`;
 }
 
 function watchText(value: unknown): string {

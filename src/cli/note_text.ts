@@ -37,6 +37,8 @@ export function noteText(type: string, body: unknown): string | undefined {
     case "approval.decided":
     case "approval.denied":
       return decidedText(body);
+    case "server.answered":
+      return elicitationText(body);
     case "turn.stuck":
       return `turn ${peekText(body, "turn")} seems stuck: ${peekText(body, "refusals")} calls were refused`;
     case "catalog.changed":
@@ -194,6 +196,15 @@ function decidedText(body: unknown): string {
   const head = `${peekText(body, "ordinal")} ${peekText(body, "tool")} ${peekText(body, "decision")}`;
   const by = kind === "" ? "" : ` by ${kind} ${peekText(body, "by", "id")}`;
   return `${head}${by}${how.length === 0 ? "" : `, ${how.join(", ")}`}`;
+}
+
+/** What a server that asked was told, and if no person said so, why. */
+function elicitationText(body: unknown): string {
+  const [action, via] = [peekText(body, "action"), peekText(body, "via")];
+  const how = via === "answered" ? "" : ` (${via})`;
+  return `${peekText(body, "ordinal")} ${peekText(body, "server")} round ${
+    peekText(body, "round")
+  }: ${action}${how}`;
 }
 
 function planText(body: unknown): string {

@@ -16,7 +16,7 @@ const options = {
   answer: {
     kind: "choice",
     choices: ["allow", "deny", "wait"],
-    help: "answer approvals without asking; wait leaves them to troupe answer",
+    help: "answer approvals without asking, and servers by their defaults; wait leaves them to troupe answer",
   },
   strict: { kind: "flag", help: "let everything wait for the disk, not only what could hurt" },
   json: { kind: "flag", help: "print one JSON line for each durable entry, and nothing else" },

@@ -116,6 +116,7 @@ class Transcript implements TurnView {
     }
     if (kind === "note" && type === "turn.planned") this.#noteStages(entry);
     if (kind === "note" && type === "turn.stuck") this.note(entryText(entry));
+    if (kind === "note" && type === "server.answered") this.#noteUnheard(entry);
     if (kind === "message" && type === "catalog.renew") this.#connect(entry);
     if (kind === "input" && renewalAnswers.has(type)) this.#connected(entry);
     if (kind === "intent") this.#ask(entry);
@@ -184,6 +185,7 @@ class Transcript implements TurnView {
       this.#running.set(id, { entry, label: peekText(args, "entry", "name") });
     }
     if (type === "question.ask") this.#running.set(id, { entry, label: "waiting for an answer" });
+    if (type === "model.sample") this.#running.set(id, { entry, label: "the model answers a server" });
     if (type === "timer.set") this.#running.set(id, { entry, label: "waiting to ask again" });
   }
 
@@ -272,6 +274,12 @@ class Transcript implements TurnView {
     const rest = [took, outcome, visible(said)].filter((part) => part !== "").join("  ");
     const room = out.isTerminal ? Math.max(this.#terminal.columns - name.length - 8, 30) : restCharactersMax;
     out.line(`  ${mark} ${out.style.bold(name)}  ${out.style.dim(cutTo(rest, room))}`);
+  }
+
+  /** A server asked, and no person answered. */
+  #noteUnheard(entry: Entry): void {
+    const via = peekText(entry.body, "via");
+    if (via !== "answered" && via !== "canceled") this.note(`A server asked: ${entryText(entry)}`);
   }
 
   #decided(asked: Running, { body }: Entry): void {

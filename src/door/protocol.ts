@@ -5,7 +5,7 @@ import { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import { Failure } from "../../schemas/failure.ts";
 import { Digest, IntentId, RootAddress, ServerId } from "../../schemas/ids.ts";
 import { HostCall, InvocationOutcome } from "../../schemas/invocation.ts";
-import { Json } from "../../schemas/json.ts";
+import { Json, JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { McpManifest } from "../../schemas/manifest.ts";
 import { TurnOutcome } from "../../schemas/message.ts";
@@ -18,7 +18,7 @@ import type { OpenQuestion } from "../effects/question_ask.ts";
 import { SessionHome } from "../host/session_home.ts";
 
 /** Version of the protocol; a client that speaks another one is told so. */
-export const doorVersion = 5;
+export const doorVersion = 6;
 
 const entries: z.ZodType<readonly Entry[]> = z.array(Entry);
 
@@ -160,6 +160,7 @@ export const doorMethods = {
       decision: Decision,
       shown: Digest.optional(),
       note: z.string().max(1_000).optional(),
+      content: JsonObject.optional(),
     }),
     item: z.never(),
     end: none,

@@ -2,6 +2,7 @@
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
+import type { JsonObject } from "../../schemas/json.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import { EventQueue, EventsLostError } from "../host/event_queue.ts";
 import type { ActingHost, HostEvent } from "../host/host.ts";
@@ -53,8 +54,9 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
       await client.call("questions", {}, { onItem: (piece) => questions.push(...piece.map(readQuestion)) });
       return questions;
     },
-    answer: async (question, { decision, shown, note }) => {
-      await client.call("answer", { question, decision, shown, note });
+    answer: async (question, { decision, shown, note, content }) => {
+      const filled = content === undefined ? {} : { content: content as JsonObject };
+      await client.call("answer", { question, decision, shown, note, ...filled });
     },
     close: () => client.close(),
   };

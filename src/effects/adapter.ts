@@ -1,5 +1,5 @@
 /** How the tools of one kind are reached: what an adapter is given, and how an attempt comes back. */
-import type { CallPause, CallTask } from "../../schemas/call_pause.ts";
+import type { CallPause, CallRound, CallTask } from "../../schemas/call_pause.ts";
 import type { CatalogEntry } from "../../schemas/catalog.ts";
 import type { Failure } from "../../schemas/failure.ts";
 import type { IntentId, RootAddress } from "../../schemas/ids.ts";
@@ -19,6 +19,8 @@ export interface Routed {
   /** The first intent of the call: what all its attempts are known by. */
   readonly intent: IntentId;
   readonly origin: RequestOrigin;
+  /** Set from the second round of a call on: its server wanted something first. */
+  readonly round?: CallRound | undefined;
   /**
    * To be called right before anything may be applied: what ends before that certainly did nothing. What it returns
    * takes it back, once it is certain that nothing was.
@@ -36,13 +38,17 @@ export interface Routed {
   readonly late: (attempt: Attempt) => void;
 }
 
-/** How an attempt came back. `lost` means that it may have been applied (R3). */
+/**
+ * How an attempt came back. `lost` means that it may have been applied (R3), `paused` that the call has not ended: its
+ * server wants something first.
+ */
 export type Attempt =
   | { readonly kind: "returned"; readonly envelope: unknown }
   /** It was begun and goes on elsewhere: what it waits for. */
   | { readonly kind: "paused"; readonly pause: CallPause }
   | { readonly kind: "not_started"; readonly failure: Failure }
-  | { readonly kind: "lost"; readonly failure: Failure };
+  | { readonly kind: "lost"; readonly failure: Failure }
+  | { readonly kind: "paused"; readonly pause: CallPause };
 
 /** Reaches the tools of one kind. */
 export type Adapter = (routed: Routed) => Promise<Attempt>;

@@ -171,6 +171,12 @@ export function mayBeSecret(redactor: Redactor, text: string): boolean {
   return isWithheld || findings.length > 0;
 }
 
+/** True for a text that holds a secret which the host knows by its value, or that cannot be looked through. */
+export function holdsKnownSecret(redactor: Redactor, text: string): boolean {
+  const { findings, isWithheld } = redactor.text(text, "durable");
+  return isWithheld || findings.some(({ kind }) => kind === "known");
+}
+
 /** A text that came from outside, for one kind of reader. */
 export function cleanText(redactor: Redactor, text: string, view: View): string {
   return redactor.text(text, view).value;

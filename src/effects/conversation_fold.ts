@@ -119,6 +119,7 @@ export class ConversationFold {
     if (body.status !== "ok") return;
     if (isCall(entry.type) && !isPaused(body)) {
       const value = body.value as Pick<ToolReturn, "model" | "isError" | "full" | "changes">;
+      if ("pause" in value) return; // The call goes on.
       if (value.changes !== undefined) this.#changes.set(body.id, value.changes);
       if (value.full !== undefined) this.#noteResult(value.full.digest);
       this.#returns.set(body.id, { text: value.model, isError: value.isError });

@@ -1,6 +1,7 @@
 /** Calls of MCP tools: waits for the connection, sends the call once, and says what is known of it. */
 import { type Failure, failure, type FaultClass, retryableFailure } from "../../schemas/failure.ts";
 import { type RootAddress, rootKindOf, sessionOf } from "../../schemas/ids.ts";
+import type { JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { StoredReply } from "../kernel/kernel.ts";
@@ -9,15 +10,26 @@ import type { McpCall, McpCallResult, McpRequest } from "../mcp/call.ts";
 import { pauseOf } from "../mcp/call_pause.ts";
 import type { McpClient } from "../mcp/client.ts";
 import { callFeature } from "../mcp/feature_call.ts";
+import { inputOf, pagesOf } from "../mcp/input_required.ts";
 import { readResult } from "../mcp/result.ts";
+import { type CallParts, HeldCall } from "../mcp/suspended_calls.ts";
 import type { Clock } from "../seams.ts";
 import { errorEnvelope, type ToolBlobs } from "../tools/tool.ts";
 import { givenUp } from "./deadline.ts";
 import type { Adapter, Attempt, Routed } from "./adapter.ts";
+import {
+  follow,
+  pausedBy,
+  pausedByPages,
+  resume,
+  type RoundOptions,
+  sentWith,
+  withTold,
+} from "./mcp_rounds.ts";
 import { sendingFor, type SubscriptionDesk } from "./mcp_subscribe.ts";
 
 /** What a call needs of the connections. */
-export interface McpCallOptions {
+export interface McpCallOptions extends RoundOptions {
   /** The open connection of an address, if there is one. */
   readonly clientOf: (connection: RootAddress) => McpClient | undefined;
   /** Fingerprint of the declaration that an open connection was started by. */
@@ -57,6 +69,7 @@ export function createMcpCall(options: McpCallOptions): Adapter {
       const { followTask } = await import("./mcp_task.ts");
       return await followTask({ ...routed, task: routed.task }, options);
     }
+    if (routed.round?.how === "held") return await resume(routed.round, routed, options);
     for (let tries = 1;; tries++) {
       const client = await readyClient(entry.binding, routed, options);
       if ("code" in client) return { kind: "not_started", failure: client };
@@ -111,8 +124,26 @@ function unavailable(why: string): Failure {
   return retryableFailure("mcp_unavailable", `The server cannot be reached: ${why}. Nothing was called`);
 }
 
+/** One round of a call that is not held open. It may be from here on, by its server. */
 async function callTool(client: McpClient, routed: Routed, options: McpCallOptions): Promise<Attempt> {
-  const { entry, arguments: input, use, begin, late } = routed;
+  const sending = await sentWith(routed, options);
+  if ("attempt" in sending) return sending.attempt;
+  const held = new HeldCall<Attempt>();
+  held.begin(
+    routed.use.notifications.push,
+    (parts) => perform(client, { ...routed, ...sending, parts }, options),
+  );
+  return withTold(await follow(held, routed, options), routed.round);
+}
+
+/** What is sent, and the parts of it that outlast a round. */
+interface Sending extends Routed {
+  readonly more: JsonObject;
+  readonly parts: CallParts;
+}
+
+async function perform(client: McpClient, routed: Sending, options: McpCallOptions): Promise<Attempt> {
+  const { entry, arguments: input, use, begin, late, more, parts } = routed;
   const { name, mcpMethod = "tools/call", resultSchema: schema, asTask } = entry.definition;
   const takeBack = begin();
   const binaries = new Binaries(options.isSecret);
@@ -121,9 +152,10 @@ async function callTool(client: McpClient, routed: Routed, options: McpCallOptio
     tool: name,
     arguments: input,
     key: use.idempotencyKey,
-    signal: use.signal,
+    signal: parts.signal,
     idleMs: limits.mcpCallIdleMs,
-    onProgress: use.notifications.push,
+    onProgress: parts.push,
+    onAsk: parts.onAsk,
     ...(asTask === undefined ? {} : { asTask: { ttl: limits.mcpTaskKeptMs } }),
   };
   if (mcpMethod !== "tools/call") {
@@ -138,8 +170,14 @@ async function callTool(client: McpClient, routed: Routed, options: McpCallOptio
     // Evidence only: what is no text in it is not kept.
     late({ kind: "returned", envelope: readResult(result, { binaries: new Binaries(options.isSecret) }) });
   };
-  const answered = await client.call({ ...call, onStray });
+  const answered = await client.call({ ...call, more, onStray });
+  if (answered.status === "refused") {
+    const pages = pagesOf(answered, client.gate);
+    if (pages !== undefined) return pausedByPages(pages, routed);
+  }
   if (answered.status !== "returned") return withoutResult(answered, { takeBack, routed, options });
+  const wanted = inputOf(answered.result, client.gate);
+  if (wanted !== undefined) return await pausedBy(wanted, routed, options);
   const pause = pauseOf(answered.result, options.clock.now());
   if (pause !== undefined) return { kind: "paused", pause };
   return { kind: "returned", envelope: await whole(readResult(answered.result, { schema, binaries })) };

@@ -157,7 +157,8 @@ async function collect(
   return collector.finish();
 }
 
-function resultOf(ended: Ended<PerformerResult>, seams: Seams): PerformerResult {
+/** How a model call ended, whatever it was for. */
+export function resultOf(ended: Ended<PerformerResult>, seams: Seams): PerformerResult {
   switch (ended.type) {
     case "done":
       return ended.value;

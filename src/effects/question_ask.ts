@@ -1,6 +1,8 @@
 /** `question.ask`: keeps the questions that are open, and takes answers from whoever may give them. */
+import { fillForm } from "../../actors/form.ts";
 import { failure } from "../../schemas/failure.ts";
-import { intentKey, type RootAddress } from "../../schemas/ids.ts";
+import type { FormContent } from "../../schemas/form.ts";
+import { type IntentId, intentKey, type RootAddress } from "../../schemas/ids.ts";
 import { type Answer, type Decision, offeredBy, type QuestionSubject } from "../../schemas/question.ts";
 import type { Principal } from "../../schemas/principal.ts";
 import type { Json } from "../../schemas/json.ts";
@@ -30,6 +32,8 @@ export interface GivenAnswer {
   /** Hash of what was shown. Without it only a question that is closed already can be told about. */
   readonly shown?: string | undefined;
   readonly note?: string | undefined;
+  /** What was filled in, with `accept` of a form; defaults stand for what is left out. */
+  readonly content?: { readonly [name: string]: unknown } | undefined;
 }
 
 /** What became of a question that is not open, as its journal tells: see `closed_question.ts`. */
@@ -49,11 +53,15 @@ export interface QuestionDeskOptions {
   readonly mayAnswer?: ((by: Principal, question: OpenQuestion) => boolean) | undefined;
   /** Looks a question up that is not open here; undefined if there never was one. */
   readonly findClosed: (id: string) => Promise<FoundQuestion | undefined>;
+  /** True for a text that holds a secret: it is not given to a server by a form. */
+  readonly isSecret?: ((text: string) => boolean) | undefined;
+  /** Resolves once no call is held open any more that waits for an answer. */
+  readonly untilGone?: ((root: RootAddress, call: IntentId) => Promise<void>) | undefined;
 }
 
 interface Waiting {
   readonly question: OpenQuestion;
-  readonly settle: (answer: Answer) => void;
+  readonly settle: (answer: Answer | "gone") => void;
 }
 
 /** The questions of one runtime. */
@@ -88,7 +96,8 @@ export class QuestionDesk {
     const open = this.#open.get(id);
     if (open === undefined) return refuseClosed(id, given, await this.#closed(id));
     this.#check(open.question, given);
-    this.#take(id, open, given);
+    const filled = this.#filled(open.question, given);
+    this.#take(id, open, given, filled);
   }
 
   /** Refuses in the name of the host: nobody is there who could be asked. No other answer can be given like this. */
@@ -109,16 +118,19 @@ export class QuestionDesk {
     const ended = await runUntil(
       { clock: seams.clock, deadlineAtMs, signal },
       () =>
-        new Promise<Answer>((settle) => {
+        new Promise<Answer | "gone">((settle) => {
           const text = whole === undefined ? {} : { whole };
           const question = { id: name, root, subject, ...text, shown, deadlineAtMs };
           this.#open.set(name, { question, settle });
           for (const listener of this.#listeners) listener(question);
+          const held = subject.elicitation?.held;
+          if (held !== undefined) this.#options.untilGone?.(root, held).then(() => settle("gone"));
         }),
     );
     this.#open.delete(name);
     switch (ended.type) {
       case "done":
+        if (ended.value === "gone") return unwanted();
         return { status: "ok", value: throughJson(ended.value) as unknown as Json };
       case "late":
         return { status: "timed_out", failure: failure("approval_expired", "Nobody answered in time") };
@@ -150,7 +162,42 @@ export class QuestionDesk {
     }
   }
 
-  #take(id: string, { question, settle }: Waiting, { decision, by, note }: GivenAnswer): void {
+  /** A form as it is sent: complete, of the kinds that its fields have, and without secrets. */
+  #filled({ id, subject }: OpenQuestion, { decision, content }: GivenAnswer): FormContent | undefined {
+    const fields = subject.elicitation?.fields;
+    if (decision !== "accept" || fields === undefined) {
+      if (content === undefined) return undefined;
+      throw new KernelError(
+        "form_invalid",
+        `Question "${id}" takes no values with ${decision}: leave them out`,
+      );
+    }
+    const filled = fillForm(fields, content ?? {});
+    if ("problems" in filled) {
+      const problems = filled.problems.join("; ");
+      throw new KernelError(
+        "form_invalid",
+        `The form of "${id}" cannot be sent: ${problems}; answer it again`,
+      );
+    }
+    const secret = Object.entries(filled.content).find(([, value]) =>
+      this.#options.isSecret?.(typeof value === "string" ? value : JSON.stringify(value))
+    );
+    if (secret === undefined) return filled.content;
+    throw new KernelError(
+      "form_secret",
+      `The value of "${
+        secret[0]
+      }" looks like a secret, and secrets are never given to a server by a form: leave it out, or decline`,
+    );
+  }
+
+  #take(
+    id: string,
+    { question, settle }: Waiting,
+    { decision, by, note }: GivenAnswer,
+    content?: FormContent,
+  ): void {
     this.#open.delete(id);
     this.#taken.set(id, { end: "answered", decision, by });
     if (this.#taken.size > takenMax) {
@@ -159,7 +206,8 @@ export class QuestionDesk {
         break;
       }
     }
-    settle({ decision, by, shown: question.shown, ...(note === undefined ? {} : { note }) });
+    const more = { ...(note === undefined ? {} : { note }), ...(content === undefined ? {} : { content }) };
+    settle({ decision, by, shown: question.shown, ...more });
   }
 
   /** The journal's word counts: an answer that was taken may have come too late for its call. */
@@ -200,6 +248,12 @@ function refuseClosed(id: string, { decision, by }: GivenAnswer, closed: ClosedQ
         `Nobody waits for "${id}" any more: its call was canceled, or what it was about has changed`,
       );
   }
+}
+
+/** The call that a server held open has ended, or went with an earlier runtime. */
+function unwanted(): PerformerResult {
+  const why = failure("approval_stale", "Nobody waits for an answer any more: the call has ended");
+  return { status: "failed", failure: why };
 }
 
 function unavailable(): PerformerResult {

@@ -117,9 +117,12 @@ const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "command_output_lost",
   "command_timed_out",
   "mcp_connection_closed",
+  "mcp_input_invalid",
+  "mcp_input_refused",
   "mcp_message_too_large",
   "mcp_protocol_error",
   "mcp_subscription_refused",
+  "mcp_rounds_exceeded",
 ]);
 
 function withOwnCodes(envelope: Envelope): Envelope {

@@ -106,8 +106,10 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
         hasBegun = true;
         return () => void (hasBegun = false);
       };
-      const { origin, invocation: ordinal, key: intent = call.id } = call.request.args;
-      const routed = { entry, arguments: input, use, begin, late, origin, ordinal, intent };
+      const { args } = call.request;
+      const { origin, invocation: ordinal, key: intent = call.id } = args;
+      const round = "round" in args ? args.round : undefined;
+      const routed = { entry, arguments: input, use, begin, late, origin, ordinal, intent, round };
       const more = {
         root: call.root,
         note: call.note ?? (() => {}),

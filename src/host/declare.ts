@@ -26,7 +26,7 @@ export interface LoadedServer {
 
 /** What a host decides by. */
 export interface DeclareOptions extends FingerprintOptions {
-  readonly policy: Pick<HostPolicy, "connect">;
+  readonly policy: Pick<HostPolicy, "connect"> & Partial<Pick<HostPolicy, "capabilities">>;
   /** What the agent was granted. To declare a server grants nothing (DM-29). */
   readonly capabilities: readonly string[];
   /** Names of the host's secrets: `${NAME}` of one of them needs a grant of its own. */
@@ -125,7 +125,35 @@ export async function declareServer(loaded: LoadedServer, options: DeclareOption
     ...(problem === undefined ? {} : { problem }),
     preview: await previewOf(manifest, options.digest),
     effects: builtIn?.effects ?? {},
+    ...asksOf(loaded, options),
   };
+}
+
+/** What the server may ask of us: what its manifest wants, as far as policy lets it. */
+function asksOf(
+  { server, manifest }: LoadedServer,
+  { policy: { capabilities = {} }, workspace }: Pick<DeclareOptions, "policy" | "workspace">,
+): Pick<McpDeclaration, "asks"> {
+  const ruleFor = (wanted: string) => capabilities[matchCapability(Object.keys(capabilities), wanted) ?? ""];
+  const elicitation = ruleFor(`mcp.elicit:${server}`);
+  const sampling = ruleFor(`mcp.sample:${server}`) ?? "prompt";
+  const mayKnow = manifest.roots === true && ruleFor(`mcp.roots:${server}`) !== "deny";
+  const asks = {
+    ...(elicitation === undefined ? {} : { elicitation }),
+    ...(manifest.sampling === undefined || sampling === "deny"
+      ? {}
+      : { sampling: { ...manifest.sampling, gate: sampling } }),
+    ...(mayKnow ? { roots: rootOf(workspace) } : {}),
+  };
+  return Object.keys(asks).length === 0 ? {} : { asks };
+}
+
+/** A folder as the protocol names it. */
+function rootOf(folder: string): { readonly uri: string; readonly name: string } {
+  const parts = folder.replaceAll("\\", "/").split("/");
+  const path = parts.map((part) => encodeURIComponent(part).replaceAll("%3A", ":")).join("/");
+  const uri = `file://${path.startsWith("/") ? "" : "/"}${path}`;
+  return { uri, name: (parts.findLast((part) => part !== "") ?? "/").slice(0, 200) };
 }
 
 /** What a server from npm may read and write; undefined for any other. */
@@ -165,6 +193,7 @@ async function previewOf(manifest: McpManifest, digest: Seams["digest"]): Promis
       ["url", `${origin}${pathname}`],
       ["headers", Object.keys(manifest.headers).join(", ")],
       ["auth", manifest.auth === undefined ? "" : authText(manifest.auth)],
+      ["is told", toldText(manifest)],
     ]);
   }
   const { run, command = "" } = manifest;
@@ -177,7 +206,17 @@ async function previewOf(manifest: McpManifest, digest: Seams["digest"]): Promis
     ["arguments", args.join(" ")],
     ["cwd", manifest.cwd ?? "the workspace"],
     ["variables", Object.keys(manifest.env).join(", ")],
+    ["is told", toldText(manifest)],
   ]);
+}
+
+function toldText({ roots, sampling }: McpManifest): string {
+  return [
+    ...(roots === true ? ["the path of the workspace"] : []),
+    ...(sampling === undefined
+      ? []
+      : [`what the agent's model answers it, ${sampling.max_requests} times a call`]),
+  ].join("; ");
 }
 
 /** An option by its name; a value, which may be a secret, by its length and the beginning of its hash. */

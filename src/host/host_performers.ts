@@ -6,8 +6,10 @@ import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
 import { type CommandReviewOptions, createCommandReview } from "../effects/command_review.ts";
 import type { Conversations } from "../effects/conversation.ts";
+import type { Adapter } from "../effects/adapter.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
-import { mayBeSecret } from "../effects/clean.ts";
+import { createModelSample } from "../effects/model_sample.ts";
+import { holdsKnownSecret, mayBeSecret } from "../effects/clean.ts";
 import { createMcpCall } from "../effects/mcp_call.ts";
 import { createMcpConnection, type ToolReview } from "../effects/mcp_connection.ts";
 import type { Performance, PerformerResult } from "../effects/performer.ts";
@@ -86,27 +88,7 @@ export function createHostPerformers(
     hasResult: (root, digest) => conversations.hasResult(root, digest),
     seams,
     fetch: http.fetch,
-    mcp: createMcpCall({
-      clientOf: (connection) => connections.clientOf(connection),
-      fingerprintOf: (connection) => connections.fingerprintOf(connection),
-      open: (connection) => services.tellConnection(connection, { type: "connection.open" }),
-      refresh: (connection) => {
-        const asked = services.tellConnection(connection, {
-          type: "connection.refresh",
-          rule: "call_refused",
-        });
-        asked.catch(() => {}); // Its answer is news for the next turn; a runtime that stops asks again when it starts.
-      },
-      subscriptions: {
-        count: (connection) => connections.subscribed(sessionOf(connection) ?? connection),
-        keep: async (connection, uri, isWanted) => {
-          const type = isWanted ? "connection.subscribe" : "connection.unsubscribe";
-          await services.tellConnection(connection, { type, uri });
-        },
-      },
-      isSecret: (text) => mayBeSecret(redactor, text),
-      clock: seams.clock,
-    }),
+    mcp: mcpCallOf(services, connections),
     program: createProgramCall({ programOf: (name) => services.programs.find(name), seams }),
     commands: createTerminalCall({ ...commands, redactor, seams }),
   });
@@ -123,6 +105,15 @@ export function createHostPerformers(
     "tool.call": afterHome(places, conversations, call),
     "tool.verify": createToolVerify(),
     "command.review": afterHome(places, conversations, reviewer(services, places, commands)),
+    "model.sample": createModelSample({
+      agentOf: async (root) => {
+        const place = await places.open(root);
+        return "code" in place ? undefined : place.agent;
+      },
+      providerOf: (name, root, model) => places.providerOf(name, root, model),
+      redactor,
+      seams,
+    }),
     "model.generate": createModelGenerate({
       providerOf: (name, root, model) => places.providerOf(name, root, model),
       transcript: (root, intent) => conversations.transcript(root, intent),
@@ -138,6 +129,34 @@ export function createHostPerformers(
 function reviewer({ redactor, rawArguments, seams }: HostServices, places: Places, commands: HostCommands) {
   const workspaceOf = (root: RootAddress) => places.workspaceOf(root);
   return createCommandReview({ ...commands, workspaceOf, redactor, rawArguments, seams });
+}
+
+/** Makes the adapter of MCP tools. */
+function mcpCallOf(services: HostServices, connections: Connections): Adapter {
+  const { redactor, seams, suspended } = services;
+  return createMcpCall({
+    clientOf: (connection) => connections.clientOf(connection),
+    fingerprintOf: (connection) => connections.fingerprintOf(connection),
+    open: (connection) => services.tellConnection(connection, { type: "connection.open" }),
+    refresh: (connection) => {
+      const asked = services.tellConnection(connection, {
+        type: "connection.refresh",
+        rule: "call_refused",
+      });
+      asked.catch(() => {}); // Its answer is news for the next turn; a runtime that stops asks again when it starts.
+    },
+    subscriptions: {
+      count: (connection) => connections.subscribed(sessionOf(connection) ?? connection),
+      keep: async (connection, uri, isWanted) => {
+        const type = isWanted ? "connection.subscribe" : "connection.unsubscribe";
+        await services.tellConnection(connection, { type, uri });
+      },
+    },
+    isSecret: (text) => mayBeSecret(redactor, text),
+    holdsSecret: (text) => holdsKnownSecret(redactor, text),
+    suspended,
+    clock: seams.clock,
+  });
 }
 
 /** Opens the session's home and reads its journal before its tool is called: the tool's own look-ups are synchronous. */

@@ -7,6 +7,7 @@ import { AnswerLostError, NotSentError } from "./asked.ts";
 import { type ProgressNotice, rpcCodes, RpcError } from "./protocol.ts";
 import { cancelReason, type Connection, refusal } from "./request.ts";
 import type { JSONRPCMessage } from "./sdk_v1.ts";
+import type { AnswerAsk, Asking } from "./server_requests.ts";
 import { traceParentOf } from "./trace_parent.ts";
 
 /** How long an answer is still waited for after we gave a call up, in milliseconds. Some servers never send one. */
@@ -27,6 +28,8 @@ export interface McpCall {
   readonly arguments: JsonObject;
   /** What is asked in place of `tools/call`, for what a server offers besides tools. */
   readonly request?: McpRequest;
+  /** What stands beside the arguments: answers that the server wanted first. */
+  readonly more?: JsonObject;
   /** Asks for the call to be carried out as a task, and for how long the server is to keep it. Milliseconds. */
   readonly asTask?: { readonly ttl: number };
   /** The same for every attempt: for servers that deduplicate. What only asks about a call has none. */
@@ -35,6 +38,8 @@ export interface McpCall {
   /** How long the server may be silent; progress makes it begin anew. Milliseconds. */
   readonly idleMs: number;
   readonly onProgress: (message: string) => void;
+  /** Answers what the server asks of a person while the call is open; without it, that is declined. */
+  readonly onAsk?: AnswerAsk | undefined;
   /** Hears of a result that comes after the end of the call, once at most: the second of two, or one that is late. */
   readonly onStray?: (result: unknown) => void;
 }
@@ -52,6 +57,8 @@ export type McpCallResult =
     readonly failure: Failure;
     readonly isUnknown: boolean;
     readonly code?: number;
+    /** What the server added to its error, as it came. */
+    readonly data?: unknown;
   }
   /** Certainly nothing was written. */
   | { readonly status: "not_sent"; readonly failure: Failure }
@@ -64,14 +71,18 @@ type Stop = "canceled" | "silent";
 
 const doubt = "the call may have been carried out: check before repeating it";
 
-/** Performs a call. Never rejects. */
-export async function performCall(connection: Connection, call: McpCall): Promise<McpCallResult> {
+/** Performs a call. Never rejects. While its server asks somebody, its silence means nothing. */
+export async function performCall(
+  connection: Connection,
+  call: McpCall,
+  asking?: Asking,
+): Promise<McpCallResult> {
   const { loss } = connection.transport;
   if (loss !== undefined) return { status: "not_sent", failure: loss };
   if (call.signal.aborted) {
     return { status: "not_sent", failure: failure("tool_canceled", unsent("canceled")) };
   }
-  return await new RunningCall(connection, call).run();
+  return await new RunningCall(connection, call, asking).run();
 }
 
 /** What a server is told of a call besides what it asks: for servers that deduplicate, and for those that trace. */
@@ -83,15 +94,17 @@ function metaOf(key: string): JsonObject {
 class RunningCall {
   readonly #connection: Connection;
   readonly #call: McpCall;
+  readonly #asking: Asking | undefined;
   readonly #giveUp = new AbortController();
   readonly #over = new AbortController();
   #silentAtMs = 0;
   #reports = 0;
   #request = -1;
 
-  constructor(connection: Connection, call: McpCall) {
+  constructor(connection: Connection, call: McpCall, asking: Asking | undefined) {
     this.#connection = connection;
     this.#call = call;
+    this.#asking = asking;
   }
 
   async run(): Promise<McpCallResult> {
@@ -129,8 +142,16 @@ class RunningCall {
     const canceled = new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve(), { once: true, signal: this.#over.signal });
     });
-    while (!signal.aborted && !this.#over.signal.aborted && clock.now() < this.#silentAtMs) {
-      await Promise.race([canceled, clock.sleepUntil(this.#silentAtMs, this.#over.signal)]);
+    const asking = this.#asking;
+    while (!signal.aborted && !this.#over.signal.aborted) {
+      if (asking?.isOpen === true) {
+        await Promise.race([canceled, asking.changed]);
+        this.#restartSilence();
+        continue;
+      }
+      if (clock.now() >= this.#silentAtMs) break;
+      const silence = clock.sleepUntil(this.#silentAtMs, this.#over.signal);
+      await Promise.race([canceled, silence, ...(asking === undefined ? [] : [asking.changed])]);
     }
     return signal.aborted ? "canceled" : "silent";
   }
@@ -158,7 +179,7 @@ class RunningCall {
           status: "refused",
           failure: refusal("the call", answer.error),
           isUnknown: this.#call.request === undefined && isUnknownCall(answer.error),
-          ...(answer.error instanceof RpcError ? { code: answer.error.code } : {}),
+          ...(answer.error instanceof RpcError ? { code: answer.error.code, data: answer.error.data } : {}),
         };
       case "written":
         return { status: "lost", failure: { ...loss, message: `${loss.message}; ${doubt}`.slice(0, 2_000) } };
@@ -203,9 +224,9 @@ class RunningCall {
   }
 }
 
-function requestOf({ tool, arguments: args, asTask, request }: McpCall): McpRequest {
+function requestOf({ tool, arguments: args, asTask, request, more }: McpCall): McpRequest {
   if (request !== undefined) return request;
-  const params = { name: tool, arguments: args, ...(asTask === undefined ? {} : { task: asTask }) };
+  const params = { name: tool, arguments: args, ...(asTask === undefined ? {} : { task: asTask }), ...more };
   return { method: "tools/call", params };
 }
 

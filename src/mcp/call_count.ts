@@ -52,6 +52,7 @@ export class CallCount {
       greeting: client.greeting,
       ...(client.capabilities === undefined ? {} : { capabilities: client.capabilities }),
       isRemote: client.isRemote,
+      gate: client.gate,
       ...(client.subscriptions === undefined ? {} : { subscriptions: client.subscriptions }),
       closed: client.closed,
       list: (signal) => client.list(signal),

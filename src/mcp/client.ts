@@ -4,6 +4,8 @@ import type { McpEnd, McpGreeting } from "../../schemas/effect.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
+import type { RequestGate } from "../../schemas/call_pause.ts";
+import type { McpAsks } from "../../schemas/manifest.ts";
 import type { McpEra } from "../../schemas/mcp_revision.ts";
 import { type Ended, runUntil } from "../effects/deadline.ts";
 import type { Child } from "../processes/child.ts";
@@ -14,8 +16,9 @@ import { ChildTransport } from "./child_transport.ts";
 import { type EraTry, leadsOn } from "./era.ts";
 import { OpenClient, withLastWords } from "./open_client.ts";
 import { lastText, oneLine } from "./plain_text.ts";
-import { type McpProtocol, RpcError, type Speak } from "./protocol.ts";
+import { type AnswerRequest, type McpProtocol, RpcError, type Speak } from "./protocol.ts";
 import { McpFault, refusal } from "./request.ts";
+import { offeredTo, ServerRequests } from "./server_requests.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { FarSide, Wire } from "./wire.ts";
 
@@ -45,8 +48,10 @@ export interface HandshakeOptions {
   readonly eras?: readonly EraTry[];
   /** The revision that is offered in the legacy era; the newest without. */
   readonly revision?: string | undefined;
-  /** What we say that we can do: nothing without, so that no server waits for anything of ours. */
+  /** What we say that we can do; without it, what `asks` lets the server ask. */
   readonly capabilities?: JsonObject;
+  /** What the server may ask of us: nothing without, so that no server waits for anything of ours. */
+  readonly asks?: McpAsks | undefined;
 }
 
 /** Options of {@linkcode openMcpClient}. */
@@ -80,6 +85,8 @@ export interface McpClient {
   readonly capabilities?: readonly string[];
   /** True if it is no process of ours: one that takes no call does not end by that. */
   readonly isRemote: boolean;
+  /** How its questions to a person are answered; absent if they are not. */
+  readonly gate?: RequestGate | undefined;
   /** All tools of all pages, unread. Throws {@linkcode McpFault}. */
   list(signal: AbortSignal): Promise<readonly unknown[]>;
   /** Calls a tool. Never rejects. */
@@ -114,6 +121,7 @@ export async function openOver(carrier: Carrier, options: HandshakeOptions): Pro
   const { clock, connectMs, eras = [{ era: "legacy" }] } = options;
   const deadlineAtMs = options.deadlineAtMs ?? clock.now() + connectMs;
   const attempts = new Map<McpEra, Ended<unknown>>();
+  const requests = new ServerRequests(options.asks);
   const started = await runUntil({ clock, deadlineAtMs, signal: options.signal }, () => wire.start());
   if (started.type !== "done") attempts.set("legacy", started);
   for (const { era, withinMs = Infinity } of started.type === "done" ? eras : []) {
@@ -122,10 +130,12 @@ export async function openOver(carrier: Carrier, options: HandshakeOptions): Pro
     const { speak } = await speakers[era]();
     // What has to be loaded first is not the server's fault.
     const endsAtMs = Math.min(deadlineAtMs, clock.now() + withinMs);
-    const ended = await speakOnce(carrier, speak, { ...options, deadlineAtMs: endsAtMs });
+    const capabilities = options.capabilities ?? offeredTo(options.asks, era);
+    const order = { ...options, capabilities, deadlineAtMs: endsAtMs };
+    const ended = await speakOnce(carrier, speak, order, requests.answer);
     if (ended.type === "done" && wire.loss === undefined) {
       const isRemote = carrier.session !== undefined;
-      return new OpenClient({ protocol: ended.value, transport: wire, clock, isRemote }, carrier);
+      return new OpenClient({ protocol: ended.value, transport: wire, clock, isRemote }, carrier, requests);
     }
     const isOther = leadsOn(era, ended);
     // Why a server is not of the modern era says nothing, if there is another reason.
@@ -151,11 +161,12 @@ async function speakOnce(
   { wire, session }: Carrier,
   speak: Speak,
   { clock, deadlineAtMs = Infinity, signal, capabilities = {}, revision }: HandshakeOptions,
+  onRequest: AnswerRequest,
 ): Promise<Ended<McpProtocol>> {
   const offer = revision === undefined ? {} : { revision };
   const ended = await runUntil(
     { clock, deadlineAtMs, signal },
-    (enough) => speak(wire, { capabilities, signal: enough, ...offer }),
+    (enough) => speak(wire, { capabilities, signal: enough, onRequest, ...offer }),
   );
   // What could not be sent because the server is ending: how it ended says more.
   if (ended.type === "threw" && ended.error instanceof NotSentError && session === undefined) await wire.lost;

@@ -145,6 +145,7 @@ export class Connections {
       deadlineAtMs,
       signal,
       onNotice,
+      asks: declaration.asks ?? {},
       ...tried,
     };
     try {

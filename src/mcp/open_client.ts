@@ -1,4 +1,5 @@
 /** An open connection: lists and calls, what the server says unasked, and the end; the same whatever era is spoken. */
+import type { RequestGate } from "../../schemas/call_pause.ts";
 import { McpCapability, type McpEnd, type McpGreeting } from "../../schemas/effect.ts";
 import type { Failure } from "../../schemas/failure.ts";
 import { head } from "../tools/visible.ts";
@@ -9,6 +10,7 @@ import { KnownList } from "./known_list.ts";
 import { lastWords, oneLine } from "./plain_text.ts";
 import { type Connection, McpFault } from "./request.ts";
 import { ServerNotices } from "./server_notices.ts";
+import { Asking, type ServerRequests } from "./server_requests.ts";
 import { Subscription } from "./subscription.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { listTools } from "./tool_pages.ts";
@@ -32,8 +34,16 @@ export class OpenClient implements McpClient {
   readonly subscriptions = new Subscriptions();
   readonly #notices = new ServerNotices((uri) => this.subscriptions.note(uri));
   readonly #known: KnownList;
+  readonly #requests: ServerRequests;
+  readonly gate: RequestGate | undefined;
 
-  constructor(connection: Connection, { far, session, learn = () => {} }: Carrier) {
+  constructor(
+    connection: Connection,
+    { far, session, learn = () => {} }: Carrier,
+    requests: ServerRequests,
+  ) {
+    this.#requests = requests;
+    this.gate = requests.gate;
     const { protocol } = connection;
     this.#connection = connection;
     this.#far = far;
@@ -79,9 +89,11 @@ export class OpenClient implements McpClient {
   }
 
   async call(request: McpCall): Promise<McpCallResult> {
+    const asking = new Asking(request.onAsk);
+    const perform = () => performCall(this.#connection, request, asking);
     const result = await this.#notices.during(
       request.onProgress,
-      () => performCall(this.#connection, request),
+      () => this.#requests.during(asking, perform),
     );
     if (result.status === "refused" && result.isUnknown) this.#known.forget();
     return result;

@@ -52,7 +52,15 @@ export interface SpeakOptions {
   readonly revision?: string;
   /** Gives the beginning up. */
   readonly signal: AbortSignal;
+  /** Answers what the server asks of us by a request, which only older revisions have; without it, all is refused. */
+  readonly onRequest?: AnswerRequest;
 }
+
+/** Answers a request of a server, until `signal` says that nobody waits. Rejects with {@linkcode RpcError} to refuse. */
+export type AnswerRequest = (
+  request: { readonly method: string; readonly params?: unknown },
+  signal: AbortSignal,
+) => Promise<JsonObject>;
 
 /** Begins a conversation. Rejects with {@linkcode RpcError} if the server refuses, with `EraError` if it is of another era. */
 export type Speak = (wire: Wire, options: SpeakOptions) => Promise<McpProtocol>;

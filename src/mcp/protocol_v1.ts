@@ -12,10 +12,19 @@ import type { Wire } from "./wire.ts";
 /** Shakes hands. Rejects with `RpcError` if the server refuses. */
 export async function speak(
   wire: Wire,
-  { capabilities = {}, revision }: SpeakOptions,
+  { capabilities = {}, revision, onRequest }: SpeakOptions,
 ): Promise<McpProtocol> {
   wire.begin("legacy");
   const sdk = new Client({ name: "troupe", version }, { capabilities });
+  if (onRequest !== undefined) {
+    sdk.fallbackRequestHandler = async (request, { signal }) => {
+      try {
+        return { ...await onRequest(request, signal) };
+      } catch (error) {
+        throw error instanceof RpcError ? new McpError(error.code, error.message) : error;
+      }
+    };
+  }
   const mouth = new Offer(wire, revision);
   // The signal stays with us: a handshake is not canceled by a message but by the end of the other side.
   await sdk.connect(mouth, { timeout: foreverMs }).catch((error) => {

@@ -31,6 +31,8 @@ export class InvocationFold {
   readonly #effects = new Map<string, InvocationRow>();
   readonly #questions = new Map<string, Asked>();
   readonly #inputs = new Map<number, Entry>();
+  /** The attempt that each call is in. */
+  readonly #attempts = new WeakMap<InvocationRow, number>();
   /** Entries of the crank that is being read. */
   #crank: Entry[] = [];
   #turn = 0;
@@ -91,7 +93,11 @@ export class InvocationFold {
     if (type !== "mcp.task") row.effect = peekText(body, "effect");
     if (type !== "mcp.task") row.mechanism = peekText(body, "mechanism");
     row.intents.push(id);
-    if (type !== "mcp.task") row.attempts += 1; // Looking after a call is no other attempt at it.
+    // Looking after a call is no other attempt at it; a further round belongs to the attempt before it, unless that failed.
+    const attempt = Number(peekText(body, "args", "attempt")) || 1;
+    const isSame = peek(body, "args", "round") !== undefined && this.#attempts.get(row) === attempt;
+    if (type !== "mcp.task" && !isSame) row.attempts += 1;
+    this.#attempts.set(row, attempt);
     row.outcome = "running";
     this.#effects.set(id, row);
   }

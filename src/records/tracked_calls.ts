@@ -134,8 +134,9 @@ export class TrackedCalls {
   #settle(body: unknown): void {
     const call = this.#made.get(peekText(body, "id"));
     if (call === undefined) return;
-    call.progress = "completed";
     call.notice = undefined;
+    if (peek(body, "value", "pause") !== undefined) return; // Its server wants something first.
+    call.progress = "completed";
     if (peek(body, "value") === undefined) return;
     const result = peekObject(body, "value") as JsonObject;
     call.result = result;

@@ -59,7 +59,12 @@ async function play(
 
 /** What is scored, by the revision whose rules it is held against, and how often it may be tried. */
 const scenarios: { readonly [revision: string]: readonly (readonly [scenario: string, tries: number])[] } = {
-  "2025-11-25": [["initialize", 1], ["tools_call", 1], ["sse-retry", triesMax]],
+  "2025-11-25": [
+    ["initialize", 1],
+    ["tools_call", 1],
+    ["sse-retry", triesMax],
+    ["elicitation-sep1034-client-defaults", 1],
+  ],
   "2026-07-28": [
     ["tools_call", 1],
     ["request-metadata", 1],
@@ -67,6 +72,7 @@ const scenarios: { readonly [revision: string]: readonly (readonly [scenario: st
     ["http-custom-headers", 1],
     ["http-invalid-tool-headers", 1],
     ["json-schema-ref-no-deref", 1],
+    ["sep-2322-client-request-state", 1],
   ],
 };
 

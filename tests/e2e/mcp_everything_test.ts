@@ -8,6 +8,8 @@ import {
   type Line,
   onMcpStage,
   sessionIn,
+  trustAgent,
+  until,
   writeMcpAgent,
 } from "./mcp_stage.ts";
 
@@ -72,5 +74,57 @@ Deno.test("reference server's resources, templates, prompts and completions are 
       .map(({ value }) => value as Line);
     assert.deepEqual([listing?.["rejectedCount"], listing?.["unchecked"]], [0, undefined]);
     assert.match(await stage.output("replay", session, "--strict"), /no divergence/);
+  });
+});
+
+Deno.test("reference server asks a person by a form, with all kinds of fields, and by a page (CM-34)", async () => {
+  await onMcpStage(async (stage) => {
+    const url = "https://example.org/consent";
+    const calls = [
+      callOf("every__trigger-elicitation-request"),
+      callOf("every__trigger-url-elicitation", { url, message: "Open it" }),
+      callOf("every__trigger-url-elicitation", {
+        url,
+        message: "Open it",
+        errorPath: true,
+        elicitationId: "e",
+      }),
+    ];
+    await writeMcpAgent(stage, {
+      servers: { every: { run: { npm: everything, args: ["stdio"] }, approval_policy: "auto" } },
+      answers: [...calls.map((call) => ({ calls: [call] })), { text: "all told" }],
+    });
+    const check = ["mcp", "check", "every", "--agent", "./agent", "--workspace", "ws", "--answer", "allow"];
+    await stage.output(...check);
+    await stage.output(...trustAgent);
+    const owner = stage.start(...firstTurn, "--answer", "wait");
+    await owner.until("A question waits");
+    const answered = new Set<string>();
+    const answer = async (...given: readonly string[]) => {
+      await until("another question", async () => {
+        const lines = (await stage.output("questions", "--json")).split("\n").filter((line) => line !== "");
+        const open = lines.map((line) => String((JSON.parse(line) as Line)["id"])).find((id) =>
+          !answered.has(id)
+        );
+        if (open === undefined) return false;
+        answered.add(open);
+        await stage.output("answer", open, ...given);
+        return true;
+      });
+    };
+    await answer("accept", "name=Ada Lovelace", "check=yes");
+    // One page by a request, one by an error, after which the call is made again and asks once more.
+    await answer("accept");
+    await answer("accept");
+    await answer("decline");
+    const ended = await owner.ended;
+    assert.match(ended.out, /all told\nturn 1 completed: 4 steps, 3 calls/, `${ended.out}\n${ended.err}`);
+    const told = bodiesOf(await entriesOf(stage, sessionIn(ended)), "outcome", "mcp.call")
+      .map(({ value }) => String((value as Line)["model"] ?? ""));
+    const [filled = ""] = told.filter((text) => text.includes("Ada Lovelace"));
+    for (const part of ["It was a dark and stormy night.", "42", "Monica", "hero-1"]) {
+      assert.ok(filled.includes(part), `${part} in ${filled}`);
+    }
+    assert.match(await stage.output("replay", "last", "--strict"), /no divergence/);
   });
 });

@@ -82,7 +82,7 @@ Deno.test("servers from npm list and serve their tools in a jail: a write outsid
     const checked = await Promise.all(names.map((name) => check(stage, name)));
     assert.deepEqual(
       checked.map((one) => [one["usable"], one["protocolVersion"], (one["tools"] as Line[]).length]),
-      [[true, "2025-11-25", 9], [true, "2025-11-25", 14], [true, "2025-11-25", 1], [true, "2025-11-25", 13]],
+      [[true, "2025-11-25", 9], [true, "2025-11-25", 14], [true, "2025-11-25", 1], [true, "2025-11-25", 15]],
     );
     assert.ok(checked.every((one) => (one["tools"] as Line[]).every(({ verdict }) => verdict === "ok")));
 

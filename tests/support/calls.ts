@@ -4,8 +4,10 @@ import { type AnyMachineSnapshot, assign, setup } from "xstate";
 import { invocationMachine } from "../../actors/invocation.ts";
 import type { InvocationReport } from "../../actors/invocation_context.ts";
 import { internCatalog } from "../../actors/library.ts";
+import type { InputRequired, ServerRequest } from "../../schemas/call_pause.ts";
 import type { CatalogEntry, CatalogRef } from "../../schemas/catalog.ts";
 import type { PortArgs, PortKind } from "../../schemas/effect.ts";
+import type { FormContent, FormField } from "../../schemas/form.ts";
 import type { InvocationRequest, InvocationResult } from "../../schemas/invocation.ts";
 import type { Json } from "../../schemas/json.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
@@ -46,6 +48,35 @@ export function toolReturn(text: string, isError = false): Json {
   return { isError, model: text, operator: text, truncated: false };
 }
 
+/** What an effect yields whose server wants something first. One form with a field that must be filled in, unless told. */
+export function wanted(changes: Partial<InputRequired> = {}): Json {
+  const pause = { type: "input_required", server: "docs", how: "retry", requests: [nameForm], ...changes };
+  return { pause } as unknown as Json;
+}
+
+/** A field that must be filled in. */
+export const nameField: FormField = { kind: "text", name: "name", required: true };
+
+/** A form with that field. */
+export const nameForm: ServerRequest = {
+  kind: "form",
+  key: "who",
+  gate: "prompt",
+  message: "Who?",
+  fields: [nameField],
+};
+
+/** A request that the model answers, if a person lets it. */
+export const sampling: ServerRequest = {
+  kind: "sampling",
+  key: "model",
+  gate: "prompt",
+  system: "Be brief",
+  messages: [{ role: "user", text: "Sum it up" }],
+  maxOutputTokens: 100,
+  timesMax: 2,
+};
+
 /** What makes one call what it is; the rest is harmless and allowed. */
 export interface CallSketch {
   readonly tool?: Partial<ToolDefinition>;
@@ -63,7 +94,7 @@ export interface Call extends Pick<Run, "settle" | "fail" | "pending" | "kinds" 
   readonly run: Run;
   state(): unknown;
   context(): Record<string, unknown>;
-  decide(decision: Decision, via?: string): void;
+  decide(decision: Decision, via?: string, content?: FormContent): void;
   cancel(): void;
   /** What the parent was told, in order. */
   reports(): readonly InvocationReport[];
@@ -139,8 +170,10 @@ export function startCall(sketch: CallSketch = {}): Call {
     kinds: run.kinds,
     state: () => child().value,
     context: () => child().context as Record<string, unknown>,
-    decide: (decision, via = "answered") =>
-      run.send({ type: "question.decided", decision, via } as never, {}, [ordinal]),
+    decide: (decision, via = "answered", content = undefined) => {
+      const filled = content === undefined ? {} : { content };
+      run.send({ type: "question.decided", decision, via, ...filled } as never, {}, [ordinal]);
+    },
     cancel: () => run.send({ type: "invocation.cancel" }, {}, [ordinal]),
     reports: () => run.context()["reports"] as readonly InvocationReport[],
     result: () => (run.context()["result"] ?? undefined) as InvocationResult | undefined,
@@ -158,6 +191,11 @@ export function failedCall(sketch: CallSketch, failure: FailureSketch): Call {
 /** A call of a tool of an effect class. */
 export function effectOf(effectClass: EffectClass, mechanism?: Mechanism): CallSketch {
   return { tool: { effectClass, sideEffects: true, ...(mechanism === undefined ? {} : { mechanism }) } };
+}
+
+/** A call of a tool of an MCP server. */
+export function remote(effectClass: EffectClass = "non_idempotent"): CallSketch {
+  return { ...effectOf(effectClass), entry: { adapter: "mcp" } };
 }
 
 /** State, stored outcome and failure code of a call. */

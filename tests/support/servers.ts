@@ -14,7 +14,14 @@ function refuse(): Promise<PerformerResult> {
 /** Refuses everything that a connection may ask for, and looks at no command. */
 export const noServers: Pick<
   HostPerformers,
-  "command.review" | "mcp.connect" | "mcp.list" | "mcp.watch" | "mcp.close" | "mcp.call" | "mcp.task"
+  | "command.review"
+  | "mcp.connect"
+  | "mcp.list"
+  | "mcp.watch"
+  | "mcp.close"
+  | "mcp.call"
+  | "mcp.task"
+  | "model.sample"
 > = {
   "command.review": () =>
     Promise.resolve({
@@ -27,6 +34,7 @@ export const noServers: Pick<
   "mcp.close": refuse,
   "mcp.call": refuse,
   "mcp.task": refuse,
+  "model.sample": refuse,
 };
 
 /** For hosts of tests that run no command. */

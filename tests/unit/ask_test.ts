@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { FormField } from "../../schemas/form.ts";
+import { KernelError } from "../../src/kernel/kernel.ts";
 import type { GivenAnswer, OpenQuestion } from "../../src/effects/question_ask.ts";
 import { createAsker, type StandingAnswer } from "../../src/cli/ask.ts";
 import { createStyle } from "../../src/cli/style.ts";
@@ -26,8 +28,22 @@ function questionOf(n: number, kind: "approval" | "uncertain" = "approval"): Ope
   };
 }
 
-/** An asker at a keyboard that is made of a test. */
-function createDesk(standing?: StandingAnswer) {
+/** A question of a server, about a form with these fields. */
+function formOf(...fields: FormField[]): OpenQuestion {
+  const asked = questionOf(0);
+  const elicitation = { server: "docs", fields };
+  return { ...asked, subject: { ...asked.subject, kind: "elicitation", preview: "Who\u202e?", elicitation } };
+}
+
+const form = formOf(
+  { kind: "text", name: "name", required: true },
+  { kind: "integer", name: "days", required: true, max: 30, default: 3 },
+  { kind: "boolean", name: "sure", required: false },
+  { kind: "choices", name: "roles", required: false, options: [{ value: "r" }, { value: "w" }] },
+);
+
+/** An asker at a keyboard that is made of a test; the host refuses what a test says, once each. */
+function createDesk(standing?: StandingAnswer, ...refusals: Error[]) {
   const world = createWorld();
   let shown = "";
   let typed: ((line: string | undefined) => void) | undefined;
@@ -57,7 +73,8 @@ function createDesk(standing?: StandingAnswer) {
     host: {
       answer: (id, answer) => {
         answers.push({ id, ...answer });
-        return Promise.resolve();
+        const refusal = refusals.shift();
+        return refusal === undefined ? Promise.resolve() : Promise.reject(refusal);
       },
     },
     standing,
@@ -204,4 +221,48 @@ Deno.test("question that shall wait is left open, and its id is shown", async ()
   await desk.settle();
   assert.equal(desk.answers.length, 0);
   assert.ok(desk.shown().includes(`troupe answer ${questionOf(0).id} allow|deny`));
+});
+
+Deno.test("form at the terminal is typed field by field, what does not fit is asked again, and what is left empty is its default (CM-34)", async () => {
+  const desk = createDesk(undefined, new KernelError("form_secret", "The value looks like a secret"));
+  desk.asker.take(form);
+  await desk.settle();
+  for (
+    const part of [
+      "A server wants an answer",
+      "server     docs",
+      "says       Who\\u{202e}?",
+      "days (whole number to 30, default 3)",
+    ]
+  ) {
+    assert.ok(desk.shown().includes(part), part);
+  }
+  for (const line of ["a", "Ada", "soon", "", "y", "r,x", "r, w"]) await desk.type(line);
+  const by = { kind: "operator", id: "local" };
+  const given = { id: form.id, decision: "accept", by, shown: form.shown };
+  const content = { name: "Ada", sure: true, roles: ["r", "w"] };
+  assert.deepEqual(desk.answers, [{ ...given, content }]);
+  assert.match(desk.shown(), /days must be a number/);
+  assert.match(desk.shown(), /roles must be a list of some of r, w/);
+  // What the host does not take is asked again.
+  assert.match(desk.shown(), /looks like a secret/);
+  for (const line of ["accept", "Bo", "1", "", ""]) await desk.type(line);
+  assert.deepEqual(desk.answers[1], { ...given, content: { name: "Bo", days: 1 } });
+  assert.deepEqual(desk.unanswerable, []);
+});
+
+Deno.test("form at the terminal is declined by a key, and canceled by the end of input (CM-34)", async () => {
+  for (
+    const [lines, decision] of [[["d"], "decline"], [["c"], "cancel"], [["a", undefined], "cancel"], [[
+      undefined,
+    ], "cancel"]] as const
+  ) {
+    const desk = createDesk();
+    desk.asker.take(form);
+    for (const line of lines) await desk.type(line);
+    assert.deepEqual(desk.answers.map((answer) => [answer.decision, answer.content]), [[
+      decision,
+      undefined,
+    ]]);
+  }
 });

@@ -4,7 +4,7 @@ import { type AnyMachineSnapshot, type AnyStateMachine, createMachine, type Even
 import { getAdjacencyMap, getShortestPaths, toDirectedGraph } from "xstate/graph";
 import { invocationMachine } from "../../actors/invocation.ts";
 import { Decision } from "../../schemas/question.ts";
-import { callInput, type CallSketch, toolReturn } from "../support/calls.ts";
+import { callInput, type CallSketch, sampling, toolReturn, wanted } from "../support/calls.ts";
 import { pausedCall } from "../support/tasks.ts";
 
 interface Edge {
@@ -70,6 +70,10 @@ const alphabet: readonly EventObject[] = [
   ),
   done("effect", toolReturn("ok")),
   done("effect", toolReturn("no", true)),
+  done("effect", wanted()),
+  done("effect", wanted({ requests: [sampling] })),
+  done("sample", { text: "", model: "m", stopReason: "endTurn" }),
+  failed("sample", "failed", false),
   done("effect", pausedCall()),
   ...["failed", "timed_out", "canceled", "unknown"].map((status) => failed("effect", status, false)),
   failed("effect", "failed", true),
@@ -97,8 +101,9 @@ function isGrant(event: EventObject): boolean {
 function nameOf(snapshot: AnyMachineSnapshot): string {
   // A machine that broke would be found to go nowhere.
   assert.notEqual(snapshot.status, "error", String(snapshot.error));
-  const { attempt, cancelAsked, isDoubtful, firstIntent } = snapshot.context;
-  return JSON.stringify([snapshot.value, Math.min(attempt, 6), cancelAsked, isDoubtful, firstIntent]);
+  const { attempt, cancelAsked, isDoubtful, firstIntent, pause } = snapshot.context;
+  const wants = pause?.wants.requests[pause.answers.length]?.kind;
+  return JSON.stringify([snapshot.value, Math.min(attempt, 6), cancelAsked, isDoubtful, firstIntent, wants]);
 }
 
 /** What a call must meet before it runs. */
@@ -139,6 +144,7 @@ function mute(machine: AnyStateMachine): AnyStateMachine {
   const actions = {
     openQuestion: nothing,
     openUncertain: nothing,
+    openRequest: nothing,
     withdrawQuestion: nothing,
     cancelPort: nothing,
   };

@@ -12,6 +12,7 @@ import { createToolCall } from "../../src/effects/tool_call.ts";
 import type { StoredReply } from "../../src/kernel/kernel.ts";
 import type { McpCall, McpCallResult } from "../../src/mcp/call.ts";
 import type { McpClient, McpClosed } from "../../src/mcp/client.ts";
+import { SuspendedCalls } from "../../src/mcp/suspended_calls.ts";
 import { type BuiltinTool, textEnvelope } from "../../src/tools/tool.ts";
 import { readFile } from "../../src/tools/read_file.ts";
 import { toolOf } from "../support/desk.ts";
@@ -99,6 +100,8 @@ function call(sketch: Sketch) {
     ...sketch.entry,
   });
   const mcp = createMcpCall({
+    suspended: new SuspendedCalls(),
+    holdsSecret: () => false,
     clientOf: (connection) => connection === docs && client?.isGone === false ? client : undefined,
     fingerprintOf: () => sketch.startedBy,
     open: async (connection) => {

@@ -112,3 +112,24 @@ Deno.test("question that is withdrawn drops its port and permits nothing", () =>
     assert.deepEqual([decided, via, who], [decision, "withdrawn", undefined]);
   }
 });
+
+Deno.test("question of a server that nobody answers says nothing, and a program's word is nobody's (CM-34)", () => {
+  const late = ask("elicitation");
+  late.fail("question.ask", { status: "timed_out", code: "approval_expired" });
+  const nobody = ask("elicitation");
+  nobody.settle("question.ask", { ...answer("deny"), by: { kind: "program", id: "no-answerer" } });
+  const noModel = ask("sampling");
+  noModel.settle("question.ask", { ...answer("deny"), by: { kind: "program", id: "no-answerer" } });
+  const filled = ask("elicitation");
+  filled.settle("question.ask", { ...answer("accept"), content: { name: "Ada" } });
+  const ends = [late, nobody, noModel, filled].map((run) => {
+    const { decision, via, content } = run.output() as QuestionResult;
+    return [decision, via, content];
+  });
+  assert.deepEqual(ends, [
+    ["cancel", "expired", undefined],
+    ["cancel", "unavailable", undefined],
+    ["deny", "unavailable", undefined],
+    ["accept", "answered", { name: "Ada" }],
+  ]);
+});

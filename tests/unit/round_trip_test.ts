@@ -16,7 +16,18 @@ import { limits } from "../../schemas/limits.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import type { QuestionKind } from "../../schemas/question.ts";
 import { SupervisorPolicy } from "../../schemas/supervision.ts";
-import { type Call, failedCall, modelAnswer, sealCatalog, startCall, toolReturn } from "../support/calls.ts";
+import {
+  type Call,
+  failedCall,
+  modelAnswer,
+  nameForm,
+  remote,
+  sampling,
+  sealCatalog,
+  startCall,
+  toolReturn,
+  wanted,
+} from "../support/calls.ts";
 import {
   type ConnectionRun,
   declarationOf,
@@ -201,6 +212,19 @@ const callScripts: { readonly [state: string]: () => Call } = {
   running: () => {
     const call = startCall();
     call.cancel();
+    return call;
+  },
+  asking: () => {
+    const call = startCall(remote());
+    call.settle("mcp.call", wanted({ how: "held", requests: [nameForm, { ...nameForm, key: "more" }] }));
+    call.decide("accept", "answered", { name: "Ada" });
+    return call;
+  },
+  sampling: () => {
+    const call = startCall(remote());
+    call.settle("mcp.call", wanted({ how: "held", requests: [nameForm, sampling] }));
+    call.decide("decline");
+    call.decide("allow");
     return call;
   },
   awaitingTask: () => callInTask(harmful),

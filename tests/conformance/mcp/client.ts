@@ -23,6 +23,10 @@ const calls: { readonly [scenario: string]: readonly Call[] } = {
   "sse-retry": [{ name: "test_reconnection", arguments: {} }],
   "elicitation-sep1034-client-defaults": [{ name: "test_client_elicitation_defaults", arguments: {} }],
   "http-standard-headers": [{ name: "test_headers", arguments: {} }],
+  "sep-2322-client-request-state": ["echo_state", "unrelated", "no_state", "no_result_type"].map((name) => ({
+    name: `test_mrtr_${name}`,
+    arguments: {},
+  })),
   "http-invalid-tool-headers": [{ name: "valid_tool", arguments: { region: "us-west1" } }],
 };
 
