@@ -147,6 +147,7 @@ function outcomeText(type: string, body: unknown): string {
 }
 
 function pauseText(pause: unknown): string {
+  if (peekText(pause, "type") === "task") return "the server goes on with it as task";
   const count = peekList(pause, "requests").length;
   return `not yet: the server ${peekText(pause, "server")} wants ${count} ${
     count === 1 ? "answer" : "answers"
