@@ -16,9 +16,10 @@ export function decide(context: InvocationContext): {
   readonly decided: Pick<InvocationContext, "verdict" | "reason" | "rule" | "failure">;
   readonly notes: readonly Outgoing[];
 } {
-  const { request, capabilities, grants, mode, at, epoch } = context;
+  const { request, capabilities, grants, mode, review, at, epoch } = context;
   const entry = entryIn(context);
-  const rule = ruleKey(entry, request.arguments ?? {});
+  const given = request.arguments ?? {};
+  const rule = ruleKey(entry, given, review);
   const scope = checkScope(request);
   if (scope.failure !== undefined) {
     const { failure: why, check } = scope;
@@ -29,7 +30,7 @@ export function decide(context: InvocationContext): {
   }
   const judged = showable(
     context,
-    authorize({ entry, arguments: request.arguments ?? {}, capabilities, mode, grants, rule, at, epoch }),
+    authorize({ entry, arguments: given, review, capabilities, mode, grants, rule, at, epoch }),
   );
   const { verdict, reason, failure, checks } = judged;
   if (verdict !== "deny" && context.wasRefused === true) {

@@ -7,6 +7,7 @@ import { callScope } from "./policy/approval_scope.ts";
 import { bindsSecret, offersFor } from "./policy/offer.ts";
 import { exactKey } from "./policy/rule_key.ts";
 import { previewArguments, showWhole } from "./preview.ts";
+import { higherRisk } from "./risk.ts";
 
 /** What an invocation wants a person to be asked. */
 export interface Inquiry {
@@ -31,10 +32,9 @@ export interface Opening extends Inquiry {
 
 /** What a person is asked before a call that needs approval. */
 export function approvalInquiry(context: InvocationContext): Opening {
-  const { rule, request } = context;
+  const { rule, request, review } = context;
   const entry = entryIn(context);
-  const callArguments = request.arguments ?? {};
-  const exact = bindsSecret(entry) ? "" : exactKey(entry, callArguments);
+  const exact = bindsSecret(entry) ? "" : exactKey(entry, request.arguments ?? {}, review);
   const { hash = null } = entry;
   return {
     ...inquiry(context, "approval", context.reason, {
@@ -85,7 +85,7 @@ function described(
     invocation: context.request.ordinal,
     tool: entry.canonicalName,
     title: entry.definition.title.slice(0, 200),
-    risk: entry.definition.riskLevel,
+    risk: higherRisk(entry.definition.riskLevel, context.review?.risk ?? "low"),
     reason: reason.slice(0, 500),
     preview: previewArguments(context.request.arguments ?? {}),
   };

@@ -1,7 +1,8 @@
 /**
  * One tool call, from proposal to outcome.
  *
- *   proposed -> validating -> authorizing -> (awaitingApproval) -> binding -> running -> one final state per outcome
+ *   proposed -> validating -> (reviewing) -> authorizing -> (awaitingApproval) -> binding -> running
+ *   running -> one final state per outcome
  *   running -> backingOff -> running; running -> uncertain -> verifying | needsOperator | backingOff
  *   running | backingOff -> needsOperator where an earlier attempt is in doubt
  *   running -> replying -> (asking | sampling -> replying ->) binding -> running: its server wants something first,
@@ -24,11 +25,13 @@ import type {
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import { decide } from "./decision.ts";
+import { needsReview, reviewCall, reviewFailed, reviewIn } from "./invocation_review.ts";
 import * as rounds from "./invocation_rounds.ts";
 import { requestInquiry } from "./round_inquiry.ts";
 import { roundStates } from "./round_states.ts";
 import * as rules from "./invocation_rules.ts";
 import * as tasks from "./invocation_task.ts";
+import { taskStates } from "./task_states.ts";
 
 /** The behaviour of one tool call. Stops at 1,000 microsteps (K8). */
 export const invocationMachine = setup({
@@ -42,6 +45,7 @@ export const invocationMachine = setup({
   guards: {
     isUnknownTool: ({ context }) => rules.entryOfRequest(context.request) === undefined,
     hasFailure: ({ context }) => context.failure !== null,
+    needsReview: ({ context }) => needsReview(context),
     isDenied: ({ context }) => context.verdict === "deny",
     needsApproval: ({ context }) => context.verdict === "ask",
     isGranted: ({ event }) =>
@@ -76,6 +80,15 @@ export const invocationMachine = setup({
       enqueue({ type: "post", params: rules.refusalNote(context) });
     }),
     validate: assign({ failure: ({ context }) => rules.validate(context.request) }),
+    noteReview: assign(({ event }) => ({
+      review: reviewIn(doneOf(event)),
+      ...rules.momentOf(doneOf(event)),
+    })),
+    refuseUnreviewed: enqueueActions(({ context, event, enqueue }) => {
+      const { failed, note } = reviewFailed(context, failedOf(event));
+      enqueue.assign(failed);
+      enqueue({ type: "post", params: note });
+    }),
     authorize: enqueueActions(({ context, enqueue }) => {
       const { decided, notes } = decide(context);
       enqueue.assign(decided);
@@ -109,10 +122,7 @@ export const invocationMachine = setup({
       rounds.act(enqueue, rounds.answered(context, event));
     }),
     noteSample: enqueueActions(({ context, enqueue, event }) => {
-      rounds.act(enqueue, rounds.sampled(context, doneOf(event)));
-    }),
-    noteNoSample: enqueueActions(({ context, enqueue, event }) => {
-      rounds.act(enqueue, rounds.unsampled(context, failedOf(event)));
+      rounds.act(enqueue, rounds.sampled(context, event));
     }),
     giveUpRound: enqueueActions(({ context, enqueue }) => rounds.act(enqueue, rounds.givenUp(context))),
     openRequest: sendParent(({ context }) => requestInquiry(context)),
@@ -160,9 +170,21 @@ export const invocationMachine = setup({
     },
     validating: {
       entry: "validate",
-      always: [{ guard: "hasFailure", target: "invalid", actions: "recordRefusal" }, {
-        target: "authorizing",
-      }],
+      always: [
+        { guard: "hasFailure", target: "invalid", actions: "recordRefusal" },
+        { guard: "needsReview", target: "reviewing" },
+        { target: "authorizing" },
+      ],
+    },
+    reviewing: {
+      invoke: {
+        id: "review",
+        src: "port",
+        input: ({ context }) => reviewCall(context),
+        onDone: { target: "authorizing", actions: "noteReview" },
+        onError: { target: "denied", actions: "refuseUnreviewed" },
+      },
+      on: { "invocation.cancel": { target: "canceled", actions: ["noteCancel", "noteCanceled"] } },
     },
     authorizing: {
       entry: "authorize",
@@ -209,25 +231,7 @@ export const invocationMachine = setup({
       on: { "invocation.cancel": { actions: ["noteCancel", "cancelPort"] } },
     },
     ...roundStates,
-    awaitingTask: {
-      invoke: {
-        id: "effect",
-        src: "port",
-        input: ({ context }) => tasks.followTask(context),
-        onDone: [
-          { guard: "returnedError", target: "completedWithError", actions: "noteReturn" },
-          { target: "succeeded", actions: "noteReturn" },
-        ],
-        onError: [
-          { guard: "isDoubtfulTask", target: "uncertain", actions: ["noteFailure", "noteDoubt"] },
-          { guard: "mayRetry", target: "backingOff", actions: "noteFailure" },
-          { guard: "wasCanceled", target: "canceled", actions: "noteFailure" },
-          { guard: "hasTimedOut", target: "timedOut", actions: "noteFailure" },
-          { target: "failed", actions: "noteFailure" },
-        ],
-      },
-      on: { "invocation.cancel": { actions: ["noteCancel", "cancelPort"] } },
-    },
+    ...taskStates,
     backingOff: {
       invoke: {
         id: "timer",

@@ -1,5 +1,6 @@
 /** What an invocation is created with, told, remembers, and tells. */
 import type { CallTask } from "../schemas/call_pause.ts";
+import type { CommandReview } from "../schemas/command_review.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { FormContent } from "../schemas/form.ts";
 import type { KeptGrant } from "../schemas/grant.ts";
@@ -39,6 +40,8 @@ export type InvocationEvent =
 export interface InvocationContext extends InvocationInput {
   readonly attempt: number;
   readonly cancelAsked: boolean;
+  /** What was found about the command that the call would run; absent if nobody looked. */
+  readonly review?: CommandReview;
   readonly verdict: "allow" | "ask" | "deny" | "undecided";
   readonly reason: string;
   readonly rule: string;

@@ -103,9 +103,9 @@ function bind(
   return { offer, governance };
 }
 
-/** Another implementation of a tool: it needs what the tool needs, and is at least as risky and as strict. */
+/** Another implementation of a tool: it needs what the tool needs, is looked at as it is, and at least as risky and strict. */
 function carriedOutBy(definition: Offer, { source, tool, canonical }: Offer): Offer {
-  const { riskLevel, approvalPolicy } = definition.tool;
+  const { riskLevel, approvalPolicy, review } = definition.tool;
   const capability = neededCapability(definition);
   const floored = {
     ...tool,
@@ -113,6 +113,7 @@ function carriedOutBy(definition: Offer, { source, tool, canonical }: Offer): Of
     approvalPolicy: stricter(tool.approvalPolicy, approvalPolicy),
     parallelSafe: tool.parallelSafe && definition.tool.parallelSafe,
     ...(capability === undefined ? {} : { capability }),
+    ...(review === undefined ? {} : { review }),
   };
   return { source, tool: floored, canonical, definedBy: definition.source };
 }
@@ -204,8 +205,12 @@ function wrap(request: ResolveRequest, offer: Offer, override: ToolOverride): Wr
   };
 }
 
-/** Nothing that only an untrusted source says may make a repeat or a grant harmless (AR-10, B89). */
-function distrusted({ source, tool }: Offer): ToolDefinition {
+/** Nothing that only an untrusted source says may make a repeat, a grant or a call harmless (AR-10, B89). */
+function distrusted(offer: Offer): ToolDefinition {
+  const { source } = offer;
+  const { review, ...unreviewed } = offer.tool;
+  // What a review allows needs no person: only a tool of the runtime may say that its calls are reviewed.
+  const tool = isOwnTool(offer) && review !== undefined ? offer.tool : unreviewed;
   if (source.provenance.trust === "trusted_local" || source.provenance.trust === "team_audited") return tool;
   const { mechanism: _, ...rest } = tool;
   return { ...rest, sideEffects: true, effectClass: "non_idempotent" };

@@ -55,6 +55,19 @@ const names: ReadonlySet<string> = new Set([
   "_JAVA_OPTIONS",
 ]);
 
+/** What besides decides, for a command, what runs or where its programs look for what they run: in capitals. */
+const ofCommands: ReadonlySet<string> = new Set(
+  ("APPDATA CARGO_HOME CC CDPATH CXX GEM_HOME GEM_PATH GOFLAGS GOPATH GOROOT GOTOOLCHAIN HOME HOMEDRIVE HOMEPATH " +
+    "INPUTRC LD LESS LESSKEY LOCALAPPDATA LUA_CPATH LUA_INIT LUA_PATH MAKEFLAGS MALLOC_CONF PHPRC " +
+    "PHP_INI_SCAN_DIR PIP_CONFIG_FILE PSMODULEPATH R_PROFILE RUSTC RUSTC_WRAPPER RUSTFLAGS SUDO_ASKPASS SYSTEMROOT " +
+    "TEMP TMP TMPDIR USERPROFILE XDG_CONFIG_HOME XDG_DATA_HOME YARN_RC_FILENAME ZDOTDIR").split(" "),
+);
+
+/** True if a command may never be given a variable: neither by its call, nor as the place of a secret (DM-88, B46). */
+export function isCommandControl(name: string): boolean {
+  return isExecutionVariable(name) || ofCommands.has(name.toUpperCase());
+}
+
 /** True if a variable decides what programs run, in whatever case it is written. */
 export function isExecutionVariable(name: string): boolean {
   const upper = name.toUpperCase();

@@ -48,6 +48,15 @@ export const HostPolicy = z.strictObject({
 /** What the host lets agents do. */
 export type HostPolicy = z.infer<typeof HostPolicy>;
 
+/** What commands of agents may be given. */
+export const CommandConfig = z.strictObject({
+  /** Variables that a call may set for its command. Those that decide what programs run are refused all the same. */
+  environment: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "must be the name of a variable"))
+    .max(256).default([]),
+});
+/** What commands of agents may be given. */
+export type CommandConfig = z.infer<typeof CommandConfig>;
+
 /** The host's configuration. Unknown keys are refused. */
 export const HostConfig = z.strictObject({
   /** Where sessions are kept: a path of a KV file. */
@@ -59,6 +68,8 @@ export const HostConfig = z.strictObject({
   /** `fast`: only what could hurt waits for the disk (K9). `strict`: everything waits. */
   durability: z.enum(["fast", "strict"]).default("fast"),
   policy: HostPolicy.prefault({}),
+  /** What commands of the tool `terminal` may be given. */
+  commands: CommandConfig.prefault({}),
   /** What may be reached over the network besides public https servers. */
   network: NetworkConfig.prefault({}),
   /** Secrets by name, never by value: where each one is. They are taken out of everything that comes in. */

@@ -22,6 +22,7 @@ export const PortKind = z.enum([
   "question.ask",
   "timer.set",
   "catalog.seal",
+  "command.review",
   "child.start",
   "child.stop",
   "mcp.connect",
@@ -96,6 +97,8 @@ export const portArgs = {
     label: z.string().max(100),
   }),
   "catalog.seal": z.strictObject({ catalog: ResolvedCatalog }),
+  /** Looks at the command of a call, and runs nothing. Yields a `CommandReview`. */
+  "command.review": toolArgs.pick({ invocation: true, entry: true, arguments: true, redacted: true }),
   "child.start": z.strictObject({ child: RootAddress, mode: z.enum(["resume", "clean"]) }),
   "child.stop": z.strictObject({ child: RootAddress, graceMs: z.int().min(0), quarantine: z.boolean() }),
   /** Starts a server and shakes hands. `launch` counts the starts of this connection. */

@@ -26,6 +26,11 @@ export const ApprovalPolicy = z.enum(["auto", "prompt", "deny"]);
 /** Whether a call needs a person. */
 export type ApprovalPolicy = z.infer<typeof ApprovalPolicy>;
 
+/** What is looked at in a call before it is judged: the command that it would run (DM-91). */
+export const CallReview = z.enum(["command"]);
+/** What is looked at in a call before it is judged. */
+export type CallReview = z.infer<typeof CallReview>;
+
 /** Name of a tool inside its source: 1 to 128 of letters, digits, `_`, `.`, `-`. */
 export const ToolName = z.string().regex(
   /^[A-Za-z0-9_.-]{1,128}$/,
@@ -84,6 +89,8 @@ export const ToolDefinition = z.strictObject({
    */
   capabilities: z.array(Capability).max(32).optional(),
   approvalPolicy: ApprovalPolicy,
+  /** Absent for tools whose calls are judged by policy alone. */
+  review: CallReview.optional(),
   parallelSafe: z.boolean(),
 });
 /** The wrapped definition of a tool. */

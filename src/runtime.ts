@@ -56,6 +56,7 @@ export type HostPerformers = Pick<
   | "model.generate"
   | "tool.call"
   | "tool.verify"
+  | "command.review"
   | "mcp.connect"
   | "mcp.list"
   | "mcp.watch"

@@ -4,6 +4,7 @@ import type { RootAddress } from "../schemas/ids.ts";
 import type { InvocationOutcome, InvocationResult } from "../schemas/invocation.ts";
 import type { TurnOutcome } from "../schemas/message.ts";
 import type { Attachment } from "../schemas/tool.ts";
+import type { ToolError } from "../schemas/tool_error.ts";
 import type { Conversations } from "./effects/conversation.ts";
 import type { StoredReply } from "./kernel/kernel.ts";
 
@@ -27,6 +28,8 @@ export interface CallReport {
   /** The whole result, if `text` is only a part of it: a blob. */
   readonly full?: Attachment | undefined;
   readonly failure?: Failure | undefined;
+  /** Why a tool that ran said no. */
+  readonly error?: ToolError | undefined;
 }
 
 interface TurnReply {
@@ -72,5 +75,6 @@ async function callReportOf(
     isError: yielded?.isError ?? outcome !== "succeeded",
     ...(yielded?.full === undefined ? {} : { full: yielded.full }),
     ...(failure === undefined ? {} : { failure }),
+    ...(yielded?.error === undefined ? {} : { error: yielded.error }),
   };
 }

@@ -1,12 +1,21 @@
 /** The one verdict on a valid call: allowed, asked for, or denied; every check is on record (DM-31). */
 import type { ApprovalRule, CatalogEntry } from "../../schemas/catalog.ts";
 import { type Failure, failure, type FailureCode } from "../../schemas/failure.ts";
+import type { CommandReview } from "../../schemas/command_review.ts";
 import type { Grant, KeptGrant } from "../../schemas/grant.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
-import { checkArguments } from "./arguments_check.ts";
+import { type ArgumentsFinding, checkArguments } from "./arguments_check.ts";
 import { callScope } from "./approval_scope.ts";
 import { matchCapability } from "./capability.ts";
+import {
+  commandCapabilities,
+  commandFinding,
+  isHarmless,
+  reasonsOf,
+  rulesOf,
+  runsCommand,
+} from "./command_check.ts";
 import { findGrant } from "./grant.ts";
 
 /** A call, and what its session may do. */
@@ -14,6 +23,8 @@ export interface AuthorizeRequest {
   readonly entry: CatalogEntry;
   /** What the tool is called with; without it nothing in there is looked at. */
   readonly arguments?: JsonObject;
+  /** What was found about the command that the call would run. */
+  readonly review?: CommandReview | undefined;
   /** What the agent was granted. */
   readonly capabilities: readonly string[];
   readonly mode: PermissionMode;
@@ -36,6 +47,7 @@ export type CheckName =
   | "enabled"
   | "capability"
   | "mode"
+  | "review"
   | "approval"
   | "grant"
   | "shown"
@@ -69,6 +81,8 @@ export interface Authorization {
 /** A check, with the code of the refusal if it denies. */
 interface Finding extends Check {
   readonly code?: FailureCode;
+  /** What the caller is told, where that is more than may be on record. */
+  readonly told?: string;
 }
 
 /** Where the rules of approval stand. */
@@ -81,25 +95,30 @@ const places: { readonly [R in ApprovalRule]: string } = {
   host_default: "policy.default of the host",
 };
 
-const steps: readonly ((request: AuthorizeRequest) => Finding)[] = [
+/** Each says what it found, or nothing where there is nothing to look at. */
+const steps: readonly ((request: AuthorizeRequest) => Finding | undefined)[] = [
   checkEnabled,
   checkCapability,
   checkMode,
+  checkReview,
   checkApproval,
 ];
 
 /**
- * Judges one call, in this order: the entry is enabled, the capability is granted, the session's mode, the effective
- * approval policy, the session's grants (DM-19, LC-20). The first denial ends it. The mode `auto` and a grant turn `ask`
- * into `allow` and nothing else: neither ever touches a denial.
+ * Judges one call, in this order: the entry is enabled, the capability is granted, the session's mode, the review of its
+ * command, the effective approval policy, the session's grants (DM-19, LC-20). The first denial ends it. The mode `auto`
+ * and a grant turn `ask` into `allow` and nothing else: neither ever touches a denial.
  */
 export function authorize(request: AuthorizeRequest): Authorization {
   const { rule } = request;
   const checks: Check[] = [];
   for (const step of steps) {
-    const { code, ...check } = step(request);
+    const found = step(request);
+    if (found === undefined) continue;
+    const { code, told, ...check } = found;
     checks.push(check);
-    const { verdict, why } = check;
+    const { verdict } = check;
+    const why = told ?? check.why;
     if (verdict === "deny") {
       return { verdict, rule, reason: why, failure: failure(code ?? "policy_denied", why), checks };
     }
@@ -138,18 +157,19 @@ function checkEnabled({ entry }: AuthorizeRequest): Finding {
   return { check: "enabled", verdict: "deny", by: disabledBy, why };
 }
 
-function checkCapability({ entry, capabilities }: AuthorizeRequest): Finding {
+function checkCapability({ entry, capabilities, arguments: given = {} }: AuthorizeRequest): Finding {
   const { capability } = entry.definition;
-  if (capability === undefined) {
-    return { check: "capability", verdict: "allow", by: "", why: "It needs no capability" };
+  const needed = [...(capability === undefined ? [] : [capability]), ...commandCapabilities(entry, given)];
+  const granted = needed.map((one) => ({ one, by: matchCapability(capabilities, one) }));
+  const missing = granted.find(({ by }) => by === undefined)?.one;
+  if (missing !== undefined) {
+    const why =
+      `The tool "${entry.canonicalName}" needs the capability "${missing}", which the agent does not have`;
+    return { check: "capability", verdict: "deny", by: missing, code: "capability_missing", why };
   }
-  const by = matchCapability(capabilities, capability);
-  if (by !== undefined) {
-    return { check: "capability", verdict: "allow", by, why: `The agent has what it needs: ${capability}` };
-  }
-  const why =
-    `The tool "${entry.canonicalName}" needs the capability "${capability}", which the agent does not have`;
-  return { check: "capability", verdict: "deny", by: capability, code: "capability_missing", why };
+  const by = granted.map((one) => one.by).join(", ");
+  const why = by === "" ? "It needs no capability" : `The agent has what it needs: ${needed.join(", ")}`;
+  return { check: "capability", verdict: "allow", by, why };
 }
 
 function checkMode({ entry, mode }: AuthorizeRequest): Finding {
@@ -182,19 +202,40 @@ function mayPassUnasked({ mayPassUnasked, definition }: CatalogEntry): boolean {
   return mayPassUnasked === true && !definition.sideEffects && definition.riskLevel === "low";
 }
 
-function checkApproval({ entry, mode, arguments: given }: AuthorizeRequest): Finding {
+/** A command that does harm is never run, whoever would allow it (DM-92). */
+function checkReview({ entry, review }: AuthorizeRequest): Finding | undefined {
+  if (!runsCommand(entry)) return undefined;
+  if (review?.verdict === "allow") {
+    const why = "Nothing about the command needs a person";
+    return { check: "review", verdict: "allow", by: "review", why };
+  }
+  if (review?.verdict !== "block") {
+    const why = review === undefined ? "Nobody has looked at its command" : "Nothing of it is blocked";
+    return { check: "review", verdict: "allow", by: "", why };
+  }
+  const [rules, why] = [rulesOf(review), `The command is blocked: ${rulesOf(review)}`];
+  const told = `The command is blocked. ${reasonsOf(review)}`;
+  return { check: "review", verdict: "deny", by: rules, code: "command_blocked", why, told };
+}
+
+function checkApproval({ entry, mode, arguments: given, review }: AuthorizeRequest): Finding {
   const { canonicalName: name, approvalBy } = entry;
-  const own = given === undefined ? undefined : checkArguments(entry, given);
+  const own = given === undefined ? undefined : ownFinding(entry, given, review);
   // Only tightens: a denial stays one, and no mode answers what the arguments ask for (DM-21).
   if (own !== undefined && entry.definition.approvalPolicy !== "deny") {
     const verdict = own.policy === "deny" ? "deny" : "ask";
-    return { check: "approval", verdict, by: "its arguments", why: own.why };
+    const told = review?.verdict === "prompt" ? { told: `${own.why}. ${reasonsOf(review)}` } : {};
+    return { check: "approval", verdict, by: own.by, why: own.why, ...told };
   }
   const place = approvalBy === undefined ? "its catalog" : places[approvalBy];
   switch (entry.definition.approvalPolicy) {
     case "deny":
       return { check: "approval", verdict: "deny", by: place, why: `The tool "${name}" is denied by policy` };
     case "prompt":
+      if (isHarmless(entry, review)) {
+        const why = "Nothing about the command needs a person";
+        return { check: "approval", verdict: "allow", by: "its review", why };
+      }
       if (mode === "auto" && mayPassUnasked(entry)) {
         const why = `The mode "auto" of this session answers what is asked by ${place}`;
         return { check: "approval", verdict: "allow", by: "mode auto", why };
@@ -203,4 +244,14 @@ function checkApproval({ entry, mode, arguments: given }: AuthorizeRequest): Fin
     case "auto":
       return { check: "approval", verdict: "allow", by: "", why: "Nobody asks" };
   }
+}
+
+/** What a call asks for by its arguments alone. */
+function ownFinding(
+  entry: CatalogEntry,
+  given: JsonObject,
+  review: CommandReview | undefined,
+): (ArgumentsFinding & { readonly by: string }) | undefined {
+  const own = checkArguments(entry, given);
+  return own === undefined ? commandFinding(entry, given, review) : { ...own, by: "its arguments" };
 }

@@ -7,6 +7,7 @@ const forms = {
   "fs.read": undefined,
   "fs.write": undefined,
   "terminal.exec": undefined,
+  "shell": undefined,
   "secret.bind": "NAME",
   "network.fetch": undefined,
   "schedule.manage": undefined,

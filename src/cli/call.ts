@@ -48,6 +48,7 @@ export const command = defineCommand({
   examples: [
     "troupe call demo list_files",
     `troupe call ./my-agent read_file '{"path": "README.md"}' --workspace .`,
+    `troupe call ./my-agent terminal '{"argv": ["git", "log", "-3"]}' --workspace . --answer allow`,
     `troupe call ./my-agent mcp.docs.search '{"query": "x"}' --session last --key once --json`,
   ],
   run,
@@ -109,11 +110,18 @@ function tell({ terminal }: Cli, { session, report, json }: Told): 0 {
   } else if (call !== undefined && hasResult(call)) terminal.out.line(safeText(call.text));
   if (call === undefined) throw notCompleted(report);
   if (call.outcome === "succeeded") return exitCodes.ok;
-  const why = call.failure?.message ?? "the tool said no";
+  const { code, message: why } = call.failure ?? wordsOf(call);
   throw new CheckFailedError(
-    call.failure?.code ?? "tool_failed",
+    code,
     `The call ended as ${call.outcome}: ${why}`,
   );
+}
+
+/** What a tool that ran says no with: a code of its own with its first line, or that it said no at all. */
+function wordsOf({ error }: CallReport): { readonly code: string; readonly message: string } {
+  const unsaid = { code: "tool_failed", message: "the tool said no" };
+  if (error === undefined || error.code === unsaid.code) return unsaid;
+  return { code: error.code, message: safeText(error.message.split("\n")[0] ?? "") };
 }
 
 /** True if the tool said something, also if it was no. */

@@ -81,6 +81,7 @@ function intentText(type: string, args: unknown): string | undefined {
     case "tool.verify":
     case "mcp.call":
     case "mcp.task":
+    case "command.review":
       return `${peekText(args, "entry", "name")} ${
         previewArguments(peekObject(args, "arguments") as JsonObject)
       }`;
@@ -126,6 +127,10 @@ function outcomeText(type: string, body: unknown): string {
     case "mcp.task":
       if (isPaused(body)) return `${status} ${pauseText(peek(value, "pause"))}`;
       return `${peek(value, "isError") === true ? "error" : status} ${peekText(value, "operator")}`;
+    case "command.review": {
+      const rules = peekList(value, "findings").map((one) => peekText(one, "rule"));
+      return [peekText(value, "verdict"), ...(rules.length === 0 ? [] : [rules.join(", ")])].join(": ");
+    }
     case "model.generate": {
       const calls = peekList(value, "calls").map((call) => peekText(call, "name"));
       return [JSON.stringify(peekText(value, "text")), ...calls.map((name) => `-> ${name}`)].join(" ");

@@ -57,9 +57,34 @@ export function noteText(type: string, body: unknown): string | undefined {
     case "mcp.server_failed":
     case "mcp.server_disabled":
       return `${peekText(body, "server")} ${peekText(body, "code")}: ${peekText(body, "message")}`;
+    case "command.started":
+      return startedText(body);
+    case "command.ended":
+      return endedText(body);
     default:
       return undefined;
   }
+}
+
+/** What was started, where, and with which secrets, by name (DM-85). */
+function startedText(body: unknown): string {
+  const program = peekText(body, "shell") || peekText(body, "executable");
+  const secrets = peekList(body, "secrets").map((one) =>
+    `${peekText(one, "variable")} from ${peekText(one, "source")}`
+  );
+  return [
+    `${peekText(body, "ordinal")} ${program} in ${peekText(body, "cwd")}`,
+    `${peekList(body, "environment").length} variables`,
+    ...secrets,
+  ].join(", ");
+}
+
+function endedText(body: unknown): string {
+  const [code, signal, left] = ["exitCode", "signal", "leftBehind"].map((name) => peekText(body, name));
+  const how = signal ? `by ${signal}` : `with ${code}`;
+  const rest = left === "0" ? [] : [`${left} processes left behind were ended`];
+  const head = `${peekText(body, "ordinal")} ${peekText(body, "state")} ${how}`;
+  return [`${head} after ${peekText(body, "durationMs")} ms`, ...rest].join(", ");
 }
 
 const rules: { readonly [R in RefreshRule]: string } = {

@@ -12,6 +12,7 @@ import { TurnOutcome } from "../../schemas/message.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
 import { SessionScope } from "../../schemas/profile.ts";
 import { Attachment } from "../../schemas/tool.ts";
+import { ToolError } from "../../schemas/tool_error.ts";
 import { Decision, QuestionSubject, WholeText } from "../../schemas/question.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import { SessionHome } from "../host/session_home.ts";
@@ -142,6 +143,7 @@ export const doorMethods = {
         isError: z.boolean(),
         full: Attachment.optional(),
         failure: Failure.optional(),
+        error: ToolError.optional(),
       }).optional(),
     }),
   },

@@ -4,13 +4,15 @@ import type { CatalogEntry } from "../../schemas/catalog.ts";
 import type { Failure } from "../../schemas/failure.ts";
 import type { IntentId, RootAddress } from "../../schemas/ids.ts";
 import type { RequestOrigin } from "../../schemas/invocation.ts";
-import type { JsonObject } from "../../schemas/json.ts";
+import type { Json, JsonObject } from "../../schemas/json.ts";
 import type { ToolUseContext } from "../tools/tool.ts";
 
 /** What an adapter is given: an entry that belongs to its catalog, and arguments that nobody can change. */
 export interface Routed {
   /** The session that calls. */
   readonly root: RootAddress;
+  /** How its machine names the call. */
+  readonly ordinal: string;
   readonly entry: CatalogEntry;
   readonly arguments: JsonObject;
   readonly use: ToolUseContext;
@@ -30,6 +32,8 @@ export interface Routed {
     readonly signal: AbortSignal;
     readonly deadlineAtMs: number;
   };
+  /** Writes a note into the session's stream, for people and audits. */
+  readonly note: (type: string, body: Json) => void;
   /** Takes what comes after the attempt was given up, or once more: evidence, and nothing else (K12). */
   readonly late: (attempt: Attempt) => void;
 }

@@ -21,6 +21,8 @@ export interface Bounds {
   readonly deadlineAtMs: number;
   /** Aborts when nobody wants the work any more. */
   readonly signal: AbortSignal;
+  /** How long work that was told to stop is waited for: what it says then still counts. Milliseconds; 0 by default. */
+  readonly graceMs?: number;
 }
 
 /**
@@ -40,10 +42,18 @@ export async function runUntil<T>(
   });
   const late = bounds.clock.sleepUntil(bounds.deadlineAtMs, stopWaiting.signal)
     .then((): Ended<T> => ({ type: "late" }));
-  const ended = await Promise.race([canceled, settle(() => work(stopWork.signal)), late]);
-  if (ended.type === "late" || ended.type === "canceled") stopWork.abort(givenUp);
+  const working = settle(() => work(stopWork.signal));
+  const ended = await Promise.race([canceled, working, late]);
   stopWaiting.abort(givenUp);
-  return ended;
+  if (ended.type !== "late" && ended.type !== "canceled") return ended;
+  stopWork.abort(givenUp);
+  const { graceMs = 0, clock } = bounds;
+  if (graceMs === 0) return ended;
+  const enough = new AbortController();
+  const gone = clock.sleepUntil(clock.now() + graceMs, enough.signal).then(() => ended);
+  const last = await Promise.race([working, gone]);
+  enough.abort(givenUp);
+  return last;
 }
 
 async function settle<T>(work: () => Promise<T>): Promise<Ended<T>> {

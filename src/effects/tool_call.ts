@@ -23,6 +23,7 @@ import { settleEnvelope } from "./settle.ts";
 import { settlePause } from "./settle_pause.ts";
 import { boundsOf, statusOfLost, taskIn } from "./task_patience.ts";
 import { brokenOff, classified, reportFault } from "./tool_fault.ts";
+import { graceOf } from "./terminal_call.ts";
 import { useContext } from "./use_context.ts";
 
 /** Options of {@linkcode createToolCall}. The functions that take a root are asked once per call. */
@@ -51,6 +52,8 @@ export interface ToolCallOptions {
   readonly mcp?: Adapter;
   /** Reaches the tools of connected programs; without it they are refused. */
   readonly program?: Adapter;
+  /** Runs commands, which say themselves when they begin and how they ended; without it they are refused. */
+  readonly commands?: Adapter;
 }
 
 /** One attempt at a call, whatever the source of its tool. */
@@ -93,28 +96,26 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
       // What comes after the end changes nothing: it is evidence.
       if (attempt.kind === "returned") void settleAttempt(attempt, [], settling).then(call.late);
     };
+    const made = { options: { ...options, redactor }, handlers, catalog, deadlineAtMs, state, changes };
     let hasBegun = false;
     let work: Promise<Attempt> | undefined;
-    const ended = await runUntil(boundsOf(call, task, { clock, deadlineAtMs }), (signal) => {
-      const use = useContext({
-        call,
-        options: { ...options, redactor },
-        handlers,
-        catalog,
-        signal,
-        deadlineAtMs,
-        state,
-        changes,
-      });
+    const bounds = boundsOf(call, task, { clock, deadlineAtMs, graceMs: graceOf(entry) });
+    const ended = await runUntil(bounds, (signal) => {
+      const use = useContext({ ...made, call, signal });
       const begin = () => {
         hasBegun = true;
         return () => void (hasBegun = false);
       };
       const { args } = call.request;
-      const { origin, key: intent = call.id } = args;
-      const round = "round" in args ? args.round : undefined;
-      const routed = { root: call.root, entry, arguments: input, use, intent, origin, round, begin, late };
-      return work = adapters[entry.adapter](task === undefined ? routed : { ...routed, task });
+      const { origin, invocation: ordinal, key: intent = call.id } = args;
+      const routed = { entry, arguments: input, use, begin, late, origin, ordinal, intent };
+      const more = {
+        root: call.root,
+        note: call.note ?? (() => {}),
+        ...("round" in args ? { round: args.round } : {}),
+        ...(task === undefined ? {} : { task }),
+      };
+      return work = adapters[entry.adapter]({ ...routed, ...more });
     });
     const changed = changes.end();
     if (ended.type === "threw") reportFault(options.seams, entry, ended.error);
@@ -123,13 +124,15 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
       const result = hasBegun ? afterStart(ended, entry, effect) : beforeStart(ended, entry);
       return told(result, { started: hasBegun, by: "runtime", source });
     }
-    const result = await settleAttempt(ended.value, changed, settling);
     const { kind } = ended.value;
+    const isStopped = kind === "not_started" && call.signal.aborted;
+    if (isStopped) return told(canceledBefore(), { started: false, by: "runtime", source });
+    const result = await settleAttempt(ended.value, changed, settling);
     if (result.status === "ok" && kind !== "paused") {
       options.rawArguments.drop(call.root, call.request.args.invocation);
     }
     const by = kind === "returned" ? "runtime" : "tool";
-    return told(result, { started: ended.value.kind !== "not_started", by, source });
+    return told(result, { started: kind !== "not_started", by, source });
   };
 }
 
@@ -196,9 +199,13 @@ export function createToolVerify(): Performer<"tool.verify"> {
 }
 
 /** One adapter for every key: leave one out and this does not compile. */
-function adaptersOf({ tools, mcp, program }: ToolCallOptions): { readonly [K in AdapterKey]: Adapter } {
+function adaptersOf(
+  { tools, mcp, program, commands = absent }: ToolCallOptions,
+): { readonly [K in AdapterKey]: Adapter } {
   return {
-    builtin: async ({ entry, arguments: input, use, begin }) => {
+    builtin: async (routed) => {
+      const { entry, arguments: input, use, begin } = routed;
+      if (entry.definition.review === "command") return await commands(routed);
       const tool = tools.get(entry.definition.name);
       if (tool === undefined) {
         const message =

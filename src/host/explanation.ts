@@ -90,6 +90,7 @@ export async function explainCall(
   if (entry === undefined) checks.push(missing(request, serverTool, resolution.dropped[0]?.reason));
   else {
     const isStandIn = serverTool !== undefined;
+    if (entry.definition.review !== undefined) notes.push(reviewNote);
     if (isStandIn) notes.push(unaskedNote(serverTool));
     checks.push(...judge(request, entry, { ref: { catalog: hash, name: entry.canonicalName }, isStandIn }));
     if (checks.at(-1)?.check === "grant") notes.push("No session is looked at, so no earlier answer counts");
@@ -98,6 +99,9 @@ export async function explainCall(
   const found = entry === undefined ? {} : { entry };
   return { explanation: { tool: entry?.canonicalName ?? canonical, ...found, mode, verdict, checks, notes } };
 }
+
+const reviewNote =
+  "The command is looked at when its call is made: what does harm is blocked, and what needs nobody passes unasked";
 
 /** The tool of a declared server that a name means: `mcp.<server>.<tool>`, or `<server>__<tool>` for a model. */
 function serverToolOf(tool: string, declarations: readonly McpDeclaration[]): ServerTool | undefined {

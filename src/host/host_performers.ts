@@ -4,6 +4,7 @@ import { AgentDefinition } from "../../schemas/agent.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
+import { type CommandReviewOptions, createCommandReview } from "../effects/command_review.ts";
 import type { Conversations } from "../effects/conversation.ts";
 import type { Adapter } from "../effects/adapter.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
@@ -11,8 +12,10 @@ import { createModelSample } from "../effects/model_sample.ts";
 import { holdsKnownSecret, mayBeSecret } from "../effects/clean.ts";
 import { createMcpCall } from "../effects/mcp_call.ts";
 import { createMcpConnection, type ToolReview } from "../effects/mcp_connection.ts";
+import type { Performance, PerformerResult } from "../effects/performer.ts";
 import { createProgramCall } from "../effects/program_call.ts";
-import { type CallPerformer, createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
+import { createTerminalCall, type TerminalCallOptions } from "../effects/terminal_call.ts";
+import { createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
 import type { Connections } from "../mcp/connections.ts";
 import type { GuardedClient } from "../net/guarded_client.ts";
 import { loadScript, ScriptFileError } from "../model/load_script.ts";
@@ -48,9 +51,15 @@ interface Place {
   readonly providers: Map<string, Promise<ModelProvider>>;
 }
 
+/** What a host gives to commands. */
+export type HostCommands =
+  & Omit<TerminalCallOptions, "redactor" | "seams">
+  & Pick<CommandReviewOptions, "ownersHome" | "review">;
+
 /** What a host reaches the outside with. */
 export interface HostReach {
   readonly connections: Connections;
+  readonly commands: HostCommands;
   /** The one way out by HTTP. */
   readonly http: Pick<GuardedClient, "fetch">;
   readonly pins?: ToolReview;
@@ -59,7 +68,7 @@ export interface HostReach {
 /** Makes the performers of a host. */
 export function createHostPerformers(
   services: HostServices,
-  { connections, http, pins }: HostReach,
+  { connections, commands, http, pins }: HostReach,
 ): HostPerformers {
   const places = new Places(services);
   const { conversations, catalogOf, journal, rawArguments, redactor, seams } = services;
@@ -81,6 +90,7 @@ export function createHostPerformers(
     fetch: http.fetch,
     mcp: mcpCallOf(services, connections),
     program: createProgramCall({ programOf: (name) => services.programs.find(name), seams }),
+    commands: createTerminalCall({ ...commands, redactor, seams }),
   });
   return {
     ...createMcpConnection({
@@ -103,6 +113,7 @@ export function createHostPerformers(
       redactor,
       seams,
     }),
+    "command.review": afterHome(places, conversations, reviewer(services, places, commands)),
     "model.generate": createModelGenerate({
       providerOf: (name, root, model) => places.providerOf(name, root, model),
       transcript: (root, intent) => conversations.transcript(root, intent),
@@ -143,9 +154,18 @@ function mcpCallOf(services: HostServices, connections: Connections): Adapter {
   });
 }
 
+function reviewer({ redactor, rawArguments, seams }: HostServices, places: Places, commands: HostCommands) {
+  const workspaceOf = (root: RootAddress) => places.workspaceOf(root);
+  return createCommandReview({ ...commands, workspaceOf, redactor, rawArguments, seams });
+}
+
 /** Opens the session's home and reads its journal before its tool is called: the tool's own look-ups are synchronous. */
-function afterHome(places: Places, conversations: Conversations, perform: CallPerformer): CallPerformer {
-  return async (call: ToolCall) => {
+function afterHome<C extends ToolCall | Performance<"command.review">>(
+  places: Places,
+  conversations: Conversations,
+  perform: (call: C) => Promise<PerformerResult>,
+): (call: C) => Promise<PerformerResult> {
+  return async (call) => {
     const loading = conversations.load(call.root);
     if (loading !== undefined) await loading;
     const place = await places.open(call.root);

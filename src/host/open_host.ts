@@ -1,4 +1,5 @@
 /** Opens a store as its owner: lock, processes, store, runtime, door, in this order; closes them in the opposite one. */
+import { ArtifactFolder } from "../commands/artifacts.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
 import { openKvStore } from "../journal/kv_store.ts";
@@ -15,7 +16,7 @@ import { type HostServices, type Runtime, startRuntime } from "../runtime.ts";
 import type { Seams } from "../seams.ts";
 import { Answerers } from "./answerers.ts";
 import type { ActingHost } from "./host.ts";
-import { createHostPerformers } from "./host_performers.ts";
+import { createHostPerformers, type HostCommands } from "./host_performers.ts";
 import { createDoorRedactor, type DoorOptions } from "../effects/clean.ts";
 import { KnownSecrets } from "../redact/known_secrets.ts";
 import { createLocalHost } from "./local_host.ts";
@@ -53,11 +54,11 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     await registry.sweep();
     const answerers = new Answerers();
     const secrets = await readSecrets(config.secrets, env);
-    const known = new KnownSecrets();
-    warnOfSecrets(secrets, known, log);
+    const known = knownSecrets(secrets, log);
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
+    const commands = commandsOf({ ...options, registry, homes, valueOf, known });
     const way = { fetch: http.fetch, clock, digest };
     const redactor = createDoorRedactor(known, await doorOptions(location, seams));
     const serverLog = await ServerLog.beside({ store: location, redactor, clock, log });
@@ -80,7 +81,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       seams,
       performers: (services) => {
         made.services = services;
-        return createHostPerformers(services, { connections, http, pins: pinsOf(env) });
+        return createHostPerformers(services, { connections, commands, http, pins: pinsOf(env) });
       },
       redactor,
       strict: (options.strict ?? false) || config.durability === "strict",
@@ -111,6 +112,26 @@ function declarerOf({ config, seams, env }: OwnerOptions, secrets: ReadonlySet<s
   return new Declarer({ policy, digest: seams.digest, secrets, serverPaths, trustFile: trustFile(env) });
 }
 
+/** What commands are given: where they are started, are at home, and leave their output; variables and secrets. */
+function commandsOf({ location, config, seams, env, registry, homes, valueOf, known }: OwnerOptions & {
+  readonly registry: ProcessRegistry;
+  readonly homes: PrivateHomes;
+  readonly valueOf: ReadonlyMap<string, string | undefined>;
+  readonly known: KnownSecrets;
+}): HostCommands {
+  const { digest } = seams;
+  return {
+    registry,
+    openArtifacts: new ArtifactFolder(location, digest).open,
+    homeOf: async (root) => homes.commandHome(await digest(new TextEncoder().encode(root))),
+    environment: config.commands.environment,
+    readVariable: env,
+    ownersHome: env("HOME") ?? env("USERPROFILE") ?? "/",
+    readSecret: (name) => valueOf.get(name),
+    onBound: (value, name) => void known.add({ value, name, source: "bound" }),
+  };
+}
+
 /** The store's own key for fingerprints, and the time. Without a key there are no fingerprints, and all else goes on. */
 async function doorOptions(location: string, { clock, log }: Seams): Promise<DoorOptions> {
   const now = () => clock.now();
@@ -121,7 +142,8 @@ async function doorOptions(location: string, { clock, log }: Seams): Promise<Doo
 }
 
 /** Makes secrets known, so that they are taken out wherever they come in. Says which cannot be, never what they are. */
-function warnOfSecrets(secrets: readonly HostSecret[], known: KnownSecrets, log: Seams["log"]): void {
+function knownSecrets(secrets: readonly HostSecret[], log: Seams["log"]): KnownSecrets {
+  const known = new KnownSecrets();
   for (const { name, source, value, problem } of secrets) {
     const added = value === undefined
       ? undefined
@@ -129,6 +151,7 @@ function warnOfSecrets(secrets: readonly HostSecret[], known: KnownSecrets, log:
     const why = problem ?? (added === "added" || added === "known" ? undefined : `its value is ${added}`);
     if (why !== undefined) log({ level: "warning", event: "secret_unusable", detail: { name, why } });
   }
+  return known;
 }
 
 /** Ends every server in the journal too, so that the next start finds nothing open. What does not answer is killed. */
@@ -177,7 +200,7 @@ async function openWithDoor(opened: Opened): Promise<ActingHost> {
         await door.close({ hurry });
       }
       if (hurry) registry.killAll();
-      else await farewell();
+      else await Promise.all([farewell(), registry.endCommands()]);
       await runtime.stop();
       http.close();
       await registry.closeAll();

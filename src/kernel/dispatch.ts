@@ -53,7 +53,9 @@ function perform(kernel: Kernel, what: Start, running: Running, key: string): vo
     late: (result) => takeLate(kernel, what, running, result),
     note: (type, body) => {
       const live = kernel.roots.get(root);
-      if (kernel.stopped !== undefined || live === undefined || running.abort.signal.aborted) return;
+      // Also after a cancel: until its grace is over, what became of the effect is waited for.
+      const isAwaited = kernel.running.get(intentKey(root, record.id)) === running;
+      if (kernel.stopped !== undefined || live === undefined || !isAwaited) return;
       writeNote(kernel, live, { kind: "note", type, body });
     },
   };
@@ -83,7 +85,7 @@ function downstreamKey(
   kernel: Kernel,
   { root, request, own }: { readonly root: RootAddress; readonly request: PortRequest; readonly own: string },
 ): string {
-  if (!("invocation" in request.args) || request.args.key === undefined) return own;
+  if (!("origin" in request.args) || request.args.key === undefined) return own;
   const first = intentKey(root, request.args.key);
   return kernel.earlyCalls.has(first) ? earlyKey(kernel, first) : first;
 }

@@ -1,7 +1,8 @@
-/** A home for each server that is a process: what it keeps there no other server sees, and it sees nothing of ours. */
+/** A home for each server, and for each session's commands: what is kept there no other sees, and it sees nothing of ours. */
 import { failure } from "../../schemas/failure.ts";
 import type { McpDeclaration } from "../../schemas/manifest.ts";
 import { realStorePath } from "../journal/store_file.ts";
+import { makePrivate } from "../processes/private_folder.ts";
 
 /** Characters of a fingerprint that tell two declarations of one name apart. */
 const hashCharacters = 12;
@@ -10,10 +11,10 @@ const hashCharacters = 12;
 type Declared = Pick<McpDeclaration, "server" | "fingerprint">;
 
 function nameOf({ server, fingerprint }: Declared): string {
-  return `${server}-${fingerprint.replace(/^sha256:/, "").slice(0, hashCharacters)}`;
+  return `${server}-${shortHash(fingerprint)}`;
 }
 
-/** The homes of the servers of one store: folders beside it, `<store>.homes/<server>-<hash of its declaration>`. */
+/** The homes of one store: folders beside it, `<store>.homes/<server>-<hash of its declaration>`, `terminal_<hash>`. */
 export class PrivateHomes {
   readonly #store: string;
   /** Where homes are if the store is not a file: for the life of this process. */
@@ -30,14 +31,23 @@ export class PrivateHomes {
    */
   async homeOf(declaration: Declared): Promise<string> {
     const { server } = declaration;
-    const base = await this.#base();
-    const home = `${base}/${nameOf(declaration)}`;
     try {
-      await makePrivate(base);
-      await makePrivate(home);
+      return await this.#make(nameOf(declaration));
     } catch (error) {
       throw new HomeError(server, error instanceof Error ? error.name : String(error));
     }
+  }
+
+  /** The home of the commands of a session, by the hash of its address. No server can have this name. */
+  async commandHome(hash: string): Promise<string> {
+    return await this.#make(`terminal_${shortHash(hash)}`);
+  }
+
+  async #make(name: string): Promise<string> {
+    const base = await this.#base();
+    const home = `${base}/${name}`;
+    await makePrivate(base);
+    await makePrivate(home);
     return home;
   }
 
@@ -85,14 +95,6 @@ export class HomeError extends Error {
   }
 }
 
-/** A link, or something else under that name, is not followed: it may lead anywhere. */
-async function makePrivate(folder: string): Promise<void> {
-  try {
-    await Deno.mkdir(folder, { mode: 0o700 });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-    const { isDirectory, mode } = await Deno.lstat(folder);
-    if (!isDirectory) throw new Deno.errors.NotADirectory(`Cannot use "${folder}": it is no folder`);
-    if (mode !== null && (mode & 0o077) !== 0) await Deno.chmod(folder, 0o700);
-  }
+function shortHash(digest: string): string {
+  return digest.replace(/^sha256:/, "").slice(0, hashCharacters);
 }

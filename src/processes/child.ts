@@ -1,11 +1,11 @@
 /** A child process in a group of its own, and the ladder by which it really ends. */
 import { limits } from "../../schemas/limits.ts";
 import type { Clock } from "../seams.ts";
-import { findCommand, startError } from "./command.ts";
-import { signalGroup } from "./group.ts";
+import { ProcessGroup } from "./group.ts";
 import { Input } from "./input.ts";
 import { Output } from "./output.ts";
-import { ProcessError, quoted } from "./process_error.ts";
+import { spawnLeader, type SpawnOptions } from "./spawn.ts";
+import type { ReadStartMark } from "./start_mark.ts";
 import { Tail } from "./tail.ts";
 
 export { ProcessError } from "./process_error.ts";
@@ -14,14 +14,9 @@ export { ProcessError } from "./process_error.ts";
 const lastBytesMs = 250;
 
 /** What is started, and where. */
-export interface ChildOptions {
-  /** A path, or a name that is looked up in `env.PATH`. */
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  /** The whole environment: nothing is inherited. */
-  readonly env: { readonly [name: string]: string };
+export interface ChildOptions extends SpawnOptions {
   readonly clock: Clock;
+  readonly readStartMark?: ReadStartMark | undefined;
 }
 
 /** How a child ended. */
@@ -34,6 +29,8 @@ export interface ChildEnd {
 /** A child process, from its start to its end. Whoever started it calls `close`, also if it has ended by itself. */
 export interface Child {
   readonly pid: number;
+  /** True once it is known for certain which process it is (DM-97). */
+  identify(): Promise<boolean>;
   /** Ends with the child's output, at the latest when `close` resolves. */
   readonly stdout: ReadableStream<Uint8Array>;
   /** Writes in order. Rejects with {@linkcode ProcessError} `process_input_closed` once the child does not read any more. */
@@ -53,51 +50,36 @@ export interface Child {
 
 /** Starts a child in a group of its own. Throws {@linkcode ProcessError}. */
 export function startChild(options: ChildOptions): Child {
-  const { command, args, cwd, env, clock } = options;
-  if (Object.keys(env).some((name) => name === "" || name.includes("="))) {
-    const state = "a name in its environment is empty or has an equals sign; correct the name";
-    throw new ProcessError("process_start_failed", `Cannot start ${quoted(command)}: ${state}`);
-  }
-  const path = findCommand(options);
-  let process: Deno.ChildProcess;
-  try {
-    process = new Deno.Command(path, {
-      args: [...args],
-      cwd,
-      env: { ...env },
-      clearEnv: true,
-      detached: true,
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
-  } catch (error) {
-    throw startError(command, error);
-  }
-  return new RunningChild(command, process, clock);
+  const process = spawnLeader(options, { stdin: "piped" });
+  return new RunningChild(process, options);
 }
 
 class RunningChild implements Child {
   readonly pid: number;
   readonly ended: Promise<ChildEnd>;
   readonly #process: Deno.ChildProcess;
+  readonly #group: ProcessGroup;
   readonly #clock: Clock;
   readonly #input: Input;
   readonly #output: Output;
   readonly #errors = new Tail(limits.processStderrTailBytesMax);
   /** Resolves when the process has ended and its group has been swept. */
   readonly #over: Promise<ChildEnd>;
-  #isOver = false;
   #closing: Promise<ChildEnd> | undefined;
 
-  constructor(command: string, process: Deno.ChildProcess, clock: Clock) {
+  constructor(process: Deno.ChildProcess, { command, clock, readStartMark }: ChildOptions) {
     this.pid = process.pid;
     this.#process = process;
+    this.#group = new ProcessGroup(process, readStartMark);
     this.#clock = clock;
     this.#input = new Input(command, process.stdin);
     this.#output = new Output(process.stdout);
     this.#over = this.#sweep();
     this.ended = this.#end();
+  }
+
+  identify(): Promise<boolean> {
+    return this.#group.identify(this.#clock);
   }
 
   get stdout(): ReadableStream<Uint8Array> {
@@ -117,15 +99,14 @@ class RunningChild implements Child {
   }
 
   kill(): void {
-    // Once it is over its number may be anybody's.
-    if (!this.#isOver) signalGroup(this.#process, "SIGKILL");
+    this.#group.signal("SIGKILL");
   }
 
   async #close(): Promise<ChildEnd> {
     if (!this.#output.isRead) this.#output.discard();
     this.#input.close();
     if (!await this.#comes(this.#over, limits.processEofGraceMs)) {
-      if (!this.#isOver) signalGroup(this.#process, "SIGTERM");
+      this.#group.signal("SIGTERM");
       if (!await this.#comes(this.#over, limits.processTermGraceMs)) this.kill();
     }
     const end = await this.ended;
@@ -137,8 +118,8 @@ class RunningChild implements Child {
   /** Waits for the process, and ends what it leaves behind in its group: once, and at once. */
   async #sweep(): Promise<ChildEnd> {
     const { code, signal } = await this.#process.status;
-    signalGroup(this.#process, "SIGKILL");
-    this.#isOver = true;
+    this.#group.signal("SIGKILL");
+    this.#group.close();
     this.#input.abandon();
     return { code: signal === null ? code : null, signal };
   }

@@ -14,14 +14,19 @@ export interface LeftBehind {
 }
 
 /**
- * Ends every process of `table`: TERM, `processTermGraceMs` of patience, KILL. What they start in the meantime is found
+ * Ends every process of `table`: TERM, `graceMs` of patience, KILL. What they start in the meantime is found
  * as well. The environment is read again right before each signal.
  */
-export async function endLeftBehind(table: ProcessTable, clock: Clock): Promise<LeftBehind> {
+export async function endLeftBehind(
+  table: ProcessTable,
+  clock: Clock,
+  graceMs: number = limits.processTermGraceMs,
+): Promise<LeftBehind> {
   const asked = await table.find();
+  if (asked.length === 0) return { endedCount: 0, restCount: 0 };
   const seen = new Set(asked);
   for (const pid of asked) signal(table, pid, "SIGTERM");
-  const deadline = clock.now() + limits.processTermGraceMs;
+  const deadline = clock.now() + graceMs;
   while (clock.now() < deadline && asked.some((pid) => table.isLeft(pid))) {
     await clock.sleepUntil(clock.now() + patience.pauseMs);
   }

@@ -4,6 +4,9 @@ import type { Seams } from "../seams.ts";
 /** Name of the variable that every child carries, and everything that a child starts. */
 export const ownerVariable = "TROUPE_OWNER";
 
+/** Name of the variable that tells the children of one run apart, each with everything that it starts. */
+export const spawnVariable = "TROUPE_SPAWN";
+
 /** Whose a process is: which store started it, and which run of a runtime. */
 export interface OwnerMark {
   /** 16 hexadecimal digits of the hash of the store's path. */
@@ -31,4 +34,9 @@ export function isMarked(entries: readonly string[], mark: OwnerMark, which: Run
   const entry = entries.find((one) => one.startsWith(start));
   if (entry === undefined) return false;
   return (entry.slice(start.length) === mark.runId) === (which === "this run");
+}
+
+/** True if the environment `entries` name a child, or something that it started. */
+export function isOfSpawn(entries: readonly string[], spawnId: string): boolean {
+  return entries.includes(`${spawnVariable}=${spawnId}`);
 }

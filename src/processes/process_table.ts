@@ -1,7 +1,5 @@
-/** Which processes of this machine carry a store's mark. */
-import { isMarked, type OwnerMark, type RunChoice } from "./owner_mark.ts";
-
-/** The processes of the runs that are meant. Never this process itself. */
+/** Which processes of this machine carry a mark in their environment. */
+/** The processes that are meant, by the environment they were started with. Never this process itself. */
 export interface ProcessTable {
   find(): Promise<readonly number[]>;
   /** Looks again at one process: its number may be another's by now. Answers at once, so that a signal can follow. */
@@ -10,11 +8,9 @@ export interface ProcessTable {
 
 /** Opens the table as this system has it. Undefined where there is none that tells environments. */
 export async function openProcessTable(
-  mark: OwnerMark,
-  which: RunChoice,
+  isMeant: (environment: readonly string[]) => boolean,
 ): Promise<ProcessTable | undefined> {
   if (Deno.build.os === "windows") return undefined;
-  const isMeant = (entries: readonly string[]) => isMarked(entries, mark, which);
   return await hasProc() ? new ProcTable(isMeant) : new PsTable(isMeant);
 }
 

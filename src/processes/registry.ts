@@ -1,12 +1,23 @@
 /** Every child of one run: started only once it is noted beside the store, ended with the run, swept by the next one. */
 import { realStorePath } from "../journal/store_file.ts";
 import type { Clock, Seams } from "../seams.ts";
-import { type Child, type ChildOptions, startChild } from "./child.ts";
+import { type Child, startChild } from "./child.ts";
 import { ChildrenFile } from "./children_file.ts";
+import { type CommandOrder, type CommandRun, followCommand } from "./command_run.ts";
 import { endLeftBehind } from "./left_behind.ts";
-import { createMark, markText, type OwnerMark, ownerVariable } from "./owner_mark.ts";
+import {
+  createMark,
+  isMarked,
+  markText,
+  type OwnerMark,
+  ownerVariable,
+  type RunChoice,
+  spawnVariable,
+} from "./owner_mark.ts";
 import { errorCode, ProcessError, quoted } from "./process_error.ts";
 import { openProcessTable } from "./process_table.ts";
+import { spawnLeader, type SpawnOptions } from "./spawn.ts";
+import type { ReadStartMark } from "./start_mark.ts";
 
 /** Options of {@linkcode ProcessRegistry}. */
 export interface ProcessRegistryOptions {
@@ -17,7 +28,21 @@ export interface ProcessRegistryOptions {
   readonly clock: Clock;
   readonly digest: Seams["digest"];
   readonly log: Seams["log"];
+  /** How it is told which process a number means; as the system does by default. */
+  readonly readStartMark?: ReadStartMark;
 }
+
+/** What the registry needs of everything that it started. */
+interface Owned {
+  readonly pid: number;
+  readonly ended: Promise<unknown>;
+  identify(): Promise<boolean>;
+  close(): Promise<unknown>;
+  kill(): void;
+}
+
+/** How one start goes on: from the environment that it carries to what runs. */
+type Begin<T extends Owned> = (env: SpawnOptions["env"], spawnId: string) => T;
 
 /** What a registry knows about its store. */
 interface Ground {
@@ -33,12 +58,15 @@ interface Ground {
  */
 export class ProcessRegistry {
   readonly #options: ProcessRegistryOptions;
-  readonly #children = new Set<Child>();
+  readonly #children = new Set<Owned>();
+  readonly #commands = new Set<CommandRun>();
   #ground: Promise<Ground> | undefined;
   #sweeping: Promise<number> | undefined;
   #closing: Promise<void> | undefined;
   #isClosed = false;
+  #takesCommands = true;
   #hasStarted = false;
+  #spawns = 0;
 
   constructor(options: ProcessRegistryOptions) {
     if (!/^[\w-]{1,64}$/.test(options.runId)) {
@@ -64,9 +92,35 @@ export class ProcessRegistry {
    * Starts a child once it is noted on the disk. Rejects with {@linkcode ProcessError}, `process_registry_closed` after
    * `closeAll` or `killAll`.
    */
-  async start(options: Omit<ChildOptions, "clock">): Promise<Child> {
+  start(options: SpawnOptions): Promise<Child> {
+    const { clock, readStartMark } = this.#options;
+    return this.#begin(options, (env) => startChild({ ...options, env, clock, readStartMark }));
+  }
+
+  /** Starts a command in the same way (DM-96). It ends by itself, at its deadline, or when it is stopped. */
+  async run(order: CommandOrder): Promise<CommandRun> {
+    const { clock, readStartMark } = this.#options;
+    return await this.#begin(order, (env, spawnId) => {
+      this.#checkOpen(order.command, !this.#takesCommands);
+      const process = spawnLeader({ ...order, env }, { stdin: "null" });
+      const run = followCommand(order, { process, spawnId, clock, readStartMark });
+      this.#commands.add(run);
+      run.ended.then(() => this.#commands.delete(run));
+      return run;
+    });
+  }
+
+  /**
+   * Ends every command, so that what became of it can still be written down, and starts none any more: a turn that goes
+   * on would (DM-105). Servers go on.
+   */
+  async endCommands(): Promise<void> {
+    this.#takesCommands = false;
+    await Promise.all([...this.#commands].map((run) => run.close()));
+  }
+
+  async #begin<T extends Owned>(options: SpawnOptions, begin: Begin<T>): Promise<T> {
     const { command } = options;
-    const { clock } = this.#options;
     await this.#sweeping;
     const { mark, file } = await this.#onGround();
     // A note that comes after the file was taken away would make it again.
@@ -74,13 +128,26 @@ export class ProcessRegistry {
     const place = file === undefined ? undefined : await this.#note(file, command);
     // Nothing is waited for between this look and the moment when the child is counted.
     this.#checkOpen(command);
-    const env = { ...options.env, [ownerVariable]: markText(mark) };
-    const child = startChild({ ...options, env, clock });
+    const spawnId = `${this.#options.runId}.${++this.#spawns}`;
+    const marks = { [ownerVariable]: markText(mark), [spawnVariable]: spawnId };
+    const child = begin({ ...options.env, ...marks }, spawnId);
     this.#children.add(child);
     this.#hasStarted = true;
     child.ended.then(() => this.#children.delete(child));
+    if (!await child.identify()) {
+      child.kill();
+      await child.close();
+      throw new ProcessError(
+        "process_unidentified",
+        `Ended ${
+          quoted(command)
+        } right after its start: the system does not say which process it is; look at /proc, or ps`,
+      );
+    }
     // For people only: a child that runs is worth more than its note.
-    if (file !== undefined && place !== undefined) await file.setPid(place, child.pid).catch(() => {});
+    if (file !== undefined && place !== undefined) {
+      await file.setPid(place, child.pid).catch(() => {});
+    }
     return child;
   }
 
@@ -111,7 +178,7 @@ export class ProcessRegistry {
   /** What a child started and what left its group is of this run as well. */
   async #endEscaped(mark: OwnerMark): Promise<void> {
     try {
-      const table = await openProcessTable(mark, "this run");
+      const table = await tableOf(mark, "this run");
       if (table !== undefined) await endLeftBehind(table, this.#options.clock);
     } catch (error) {
       this.#warn("process.sweep_failed", error);
@@ -123,7 +190,7 @@ export class ProcessRegistry {
     try {
       const { mark, file } = await this.#onGround();
       if (file === undefined || !await file.exists()) return 0;
-      const table = await openProcessTable(mark, "other runs");
+      const table = await tableOf(mark, "other runs");
       const { endedCount, restCount } = table === undefined
         ? { endedCount: 0, restCount: 0 }
         : await endLeftBehind(table, clock);
@@ -166,8 +233,8 @@ export class ProcessRegistry {
     };
   }
 
-  #checkOpen(command: string): void {
-    if (!this.#isClosed) return;
+  #checkOpen(command: string, isClosed = this.#isClosed): void {
+    if (!isClosed) return;
     throw new ProcessError(
       "process_registry_closed",
       `Cannot start ${quoted(command)}: the runtime is stopping; start the runtime again first`,
@@ -177,4 +244,8 @@ export class ProcessRegistry {
   #warn(event: string, error: unknown): void {
     this.#options.log({ level: "warning", event, detail: { error: errorCode(error) } });
   }
+}
+
+function tableOf(mark: OwnerMark, which: RunChoice) {
+  return openProcessTable((entries) => isMarked(entries, mark, which));
 }

@@ -5,6 +5,7 @@ import { patch } from "./patch.ts";
 import { readFile } from "./read_file.ts";
 import { readResult } from "./read_result.ts";
 import { searchFiles } from "./search_files.ts";
+import { terminal } from "./terminal.ts";
 import type { BuiltinTool } from "./tool.ts";
 import { todo } from "./todo.ts";
 import { toolsList } from "./tools_list.ts";
@@ -14,7 +15,7 @@ import { writeFile } from "./write_file.ts";
 /** By source kind: `troupe` tools are about the runtime itself, `runtime` tools act on the machine it runs on. */
 const toolsOf = {
   troupe: [toolsList, readResult, todo],
-  runtime: [listFiles, readFile, searchFiles, writeFile, patch, webExtract],
+  runtime: [listFiles, readFile, searchFiles, writeFile, patch, webExtract, terminal],
 } as const satisfies { readonly [kind in "troupe" | "runtime"]: readonly BuiltinTool[] };
 
 /** The dispatch map, name to tool. */

@@ -142,8 +142,8 @@ export function defineTool<S extends z.ZodType>(sketch: ToolSketch<S>): BuiltinT
   };
 }
 
-/** The schema that a model is told; without the dialect's address, which some providers refuse. */
-function jsonSchemaOf(schema: z.ZodType): { [key: string]: unknown } {
+/** The schema that a model is told of a tool; without the dialect's address, which some providers refuse. */
+export function jsonSchemaOf(schema: z.ZodType): { [key: string]: unknown } {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input" });
   return rest;
 }

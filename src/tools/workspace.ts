@@ -49,6 +49,8 @@ export interface Workspace {
   ): Promise<Checked<FileChange>>;
   /** Lists a folder, sorted by name. Does not follow links in it. */
   listFolder(path: string): Promise<Checked<readonly FolderEntry[]>>;
+  /** Where a folder really is: an absolute path without links, for programs that work in it. */
+  realFolder(path: string): Promise<Checked<string>>;
 }
 
 /** Times that a file which was replaced under our hands is looked up again. */
@@ -132,6 +134,7 @@ function guard(root: string, roots: readonly string[]): Workspace {
     readText,
     changeText,
     listFolder: (path) => lookUp(path, (real) => openFolder(real, path)),
+    realFolder: (path) => lookUp(path, (real) => checkFolder(real, path)),
   };
 }
 
@@ -173,6 +176,14 @@ async function openFolder(real: string, path: string): Promise<Attempt<readonly 
   const opened = await folder.stat();
   const descriptor = isSameFile(checked, opened) ? descriptorOf(real, opened) : undefined;
   return descriptor === undefined ? replaced : accept(sorted([...Deno.readDirSync(descriptor)]));
+}
+
+async function checkFolder(real: string, path: string): Promise<Attempt<string>> {
+  const { isDirectory, isSymlink } = await Deno.lstat(real);
+  if (isSymlink) return replaced;
+  return isDirectory
+    ? accept(real)
+    : refuse(failure("path_not_folder", `Cannot work in ${shown(path)}: it is not a folder`));
 }
 
 /** True if the open file is the one at `real`, a place inside the root. */

@@ -3,6 +3,7 @@ import { allocationFlags } from "./allocation.ts";
 import { catalogTable } from "./catalog_report.ts";
 import { runCatalogRounds } from "./catalog_rounds.ts";
 import { Child } from "./child.ts";
+import { drainFlood, floodText } from "./command_rounds.ts";
 import { type GovernedFigures, governedTable, partsTable } from "./governed_report.ts";
 import { mcpCases } from "./mcp_case.ts";
 import { mcpCountsTable, mcpTable } from "./mcp_report.ts";
@@ -220,6 +221,12 @@ async function measureNet({ isQuick, rounds }: Options, figures: Figures): Promi
   say(netText(found));
 }
 
+async function measureCommands({ isQuick }: Options, figures: Figures): Promise<void> {
+  const found = await drainFlood((isQuick ? 128 : 1_024) * 1_048_576);
+  figures["commands"] = found;
+  say(floodText(found));
+}
+
 function say(text: string): void {
   progress("");
   console.log(`${text}\n`);
@@ -253,6 +260,7 @@ async function main(args: readonly string[]): Promise<number> {
   await measureAlone(options, figures);
   if (options.only.includes("redact")) measureRedaction(options, figures);
   if (options.only.includes("net")) await measureNet(options, figures);
+  if (options.only.includes("commands")) await measureCommands(options, figures);
   if (options.only.includes("catalog")) await measureCatalogs(options, figures);
   figures["loadAfter"] = Deno.loadavg();
   say(`Load at the end: ${loadText()}. What is not measured: see --help.`);

@@ -5,6 +5,7 @@ import { connectionAddress, type RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import { type McpDeclaration, McpManifest } from "../../schemas/manifest.ts";
 import { declareServer } from "../../src/host/declare.ts";
+import { noCommands } from "../support/servers.ts";
 import { createHostPerformers } from "../../src/host/host_performers.ts";
 import { writeHome } from "../../src/host/session_home.ts";
 import { openKvStore } from "../../src/journal/kv_store.ts";
@@ -53,7 +54,7 @@ export async function openGovernedSide({ seams, folder }: GovernedOptions): Prom
     seams,
     performers: (services) => {
       made.services = services;
-      return createHostPerformers(services, { connections, http: { fetch } });
+      return createHostPerformers(services, { connections, http: { fetch }, commands: noCommands });
     },
     awakeMax: 10,
   });

@@ -13,6 +13,7 @@ export const sections = [
   "redact",
   "catalog",
   "net",
+  "commands",
 ] as const;
 /** A part of the bench. */
 export type Section = (typeof sections)[number];
@@ -49,7 +50,7 @@ Examples:
   deno task bench --only governed
   deno task bench --only mcp,scale
   deno task bench --only redact,catalog
-  deno task bench --only net
+  deno task bench --only net,commands
   deno task bench --json bench.json
 
 It does not measure: model latency and streaming, real tools, sandboxes, many sessions at once, cold start,

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { HostConfig } from "../../schemas/config.ts";
 import { loadAgent } from "../../src/host/agent_folder.ts";
 import { Declarer } from "../../src/host/declarer.ts";
+import { noCommands } from "../support/servers.ts";
 import { createHostPerformers } from "../../src/host/host_performers.ts";
 import { writeHome } from "../../src/host/session_home.ts";
 import { openKvStore } from "../../src/journal/kv_store.ts";
@@ -114,7 +115,7 @@ Deno.test("server whose tool has the name of a built-in is refused, and both pro
       store: await openKvStore(store, seams),
       seams,
       performers: (services: HostServices) =>
-        createHostPerformers(services, { connections, http: { fetch } }),
+        createHostPerformers(services, { connections, http: { fetch }, commands: noCommands }),
     });
     try {
       const agent = await loadAgent("agent", { cwd: stage.folder, digest });

@@ -142,7 +142,8 @@ async function writeTools(stage: Stage, tools: readonly (readonly [name: string,
 // AR-45
 Deno.test("server whose tools changed between turns opens a new epoch, and crashes nothing (AR-45)", async () => {
   await onMcpStage(async (stage) => {
-    await writeTools(stage, [["search", "q"]]);
+    // Half of what was approved changes: more, and the whole server would wait.
+    await writeTools(stage, [["search", "q"], ["keep", "at"]]);
     await writeMcpAgent(stage, {
       servers: { docs: planned(stage, { name: "docs", tools: stage.path("tools.json") }) },
       answers: [
@@ -159,7 +160,7 @@ Deno.test("server whose tools changed between turns opens a new epoch, and crash
       ],
     });
     await stage.output(...firstTurn, "--answer", "allow");
-    await writeTools(stage, [["search", "query"], ["list", "at"]]);
+    await writeTools(stage, [["search", "query"], ["keep", "at"], ["list", "at"]]);
     const second = await stage.output(...nextTurn, "--answer", "allow");
     assert.match(second, /✗ docs__search {2}invalid {2}.*query/);
     // What changed waits for an approval; what came is there at once.

@@ -38,6 +38,7 @@ const tools = [
   toolOf("put", { effectClass: "conditional", mechanism: "key" }),
   toolOf("check", { effectClass: "conditional", mechanism: "verify" }),
   toolOf("never", { approvalPolicy: "deny" }),
+  toolOf("run", { review: "command", effectClass: "non_idempotent", sideEffects: true }),
 ];
 
 /** A root twice: interpreted and compiled. */
@@ -118,6 +119,11 @@ function outcomeFor(request: PortRequest, random: () => number): object {
       return { status: "ok", value: toolReturn("done", random() < 0.2) };
     case "mcp.task":
       return { status: "ok", value: toolReturn("done", random() < 0.2) };
+    case "command.review": {
+      const verdict = pick(["allow", "prompt", "block"]);
+      const risk = { allow: "low", prompt: "high", block: "critical" }[verdict];
+      return { status: "ok", value: { verdict, risk, findings: [], identity: `sha256:${"2".repeat(64)}` } };
+    }
     case "tool.verify":
       return { status: "ok", value: { applied: random() < 0.5 } };
     case "question.ask": {

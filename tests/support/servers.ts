@@ -1,6 +1,7 @@
-/** Performers for runtimes of tests that have no MCP server. */
+/** Performers for runtimes of tests that have no MCP server and run no command. */
 import { failure } from "../../schemas/failure.ts";
 import type { PerformerResult } from "../../src/effects/performer.ts";
+import type { HostCommands } from "../../src/host/host_performers.ts";
 import type { HostPerformers } from "../../src/runtime.ts";
 
 function refuse(): Promise<PerformerResult> {
@@ -10,11 +11,23 @@ function refuse(): Promise<PerformerResult> {
   });
 }
 
-/** Refuses everything that a connection may ask for. */
+/** Refuses everything that a connection may ask for, and looks at no command. */
 export const noServers: Pick<
   HostPerformers,
-  "mcp.connect" | "mcp.list" | "mcp.watch" | "mcp.close" | "mcp.call" | "mcp.task" | "model.sample"
+  | "command.review"
+  | "mcp.connect"
+  | "mcp.list"
+  | "mcp.watch"
+  | "mcp.close"
+  | "mcp.call"
+  | "mcp.task"
+  | "model.sample"
 > = {
+  "command.review": () =>
+    Promise.resolve({
+      status: "failed",
+      failure: failure("tool_failed", "No command is looked at in this test"),
+    }),
   "mcp.connect": refuse,
   "mcp.list": refuse,
   "mcp.watch": refuse,
@@ -22,4 +35,16 @@ export const noServers: Pick<
   "mcp.call": refuse,
   "mcp.task": refuse,
   "model.sample": refuse,
+};
+
+/** For hosts of tests that run no command. */
+export const noCommands: HostCommands = {
+  registry: { run: () => Promise.reject(new Error("No command is run in this test")) },
+  openArtifacts: () => Promise.reject(new Error("No output is kept in this test")),
+  homeOf: () => Promise.reject(new Error("No command has a home in this test")),
+  environment: [],
+  ownersHome: "/",
+  readVariable: () => undefined,
+  readSecret: () => undefined,
+  onBound: () => {},
 };

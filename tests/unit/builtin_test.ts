@@ -20,6 +20,7 @@ const reach: {
   search_files: ["low", "idempotent", "auto", "fs.read"],
   write_file: ["medium", "non_idempotent", "prompt", "fs.write"],
   patch: ["medium", "non_idempotent", "prompt", "fs.write"],
+  terminal: ["high", "non_idempotent", "prompt", "terminal.exec"],
   web_extract: ["medium", "idempotent", "prompt", "network.fetch"],
   read_result: ["low", "idempotent", "auto"],
   todo: ["low", "idempotent", "auto"],

@@ -269,7 +269,7 @@ Deno.test("server finds nothing of the host in its environment, and a home of it
   onStage(async ({ folder, connections, order, open }) => {
     const { root, client } = await open("docs");
     const seen = JSON.parse(textOf(await call(client, "environment"))) as { readonly [name: string]: string };
-    const { HOME: ownHome, TROUPE_OWNER: _, ...rest } = seen;
+    const { HOME: ownHome, TROUPE_OWNER: _, TROUPE_SPAWN: __, ...rest } = seen;
     assert.deepEqual(rest, { PATH: childEnv.PATH, ...needed });
     assert.ok(!JSON.stringify(seen).includes("needle"));
     const { declaration } = order("docs", {});

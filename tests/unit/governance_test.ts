@@ -264,3 +264,23 @@ Deno.test("overlay changes how calls are carried out, never what they are (CM-86
   const overlays = [{ match: { tool_source: "runtime" }, execution_policy: yes }];
   assert.equal(entriesOf({ sources: [unsafe], overlays })[0]?.definition.parallelSafe, false);
 });
+
+Deno.test("whoever carries out a tool whose calls are reviewed, they are reviewed; no other tool can say that its own are", () => {
+  const reviewed = { review: "command", approvalPolicy: "prompt" } as const;
+  const defining = sourceOf("runtime", [toolOf("terminal", reviewed)]);
+  const offering = program([toolOf("terminal", { version: "7" })], { role: "implementations" });
+  const policy = { implementations: { terminal: ["program/acme/terminal@7"] } };
+  const [bound] = entriesOf({
+    sources: [defining, offering],
+    tools: ["terminal"],
+    policy,
+    implementations: { terminal: "program/acme/terminal@7" },
+  });
+  assert.deepEqual([bound?.adapter, bound?.definition.review, bound?.definition.approvalPolicy], [
+    "program",
+    "command",
+    "prompt",
+  ]);
+  const [claiming] = entriesOf({ sources: [program([toolOf("quote", reviewed)])], tools: ["quote"] });
+  assert.deepEqual([claiming?.definition.review, claiming?.definition.approvalPolicy], [undefined, "prompt"]);
+});

@@ -54,6 +54,14 @@ function done(id: string, value: unknown): EventObject {
   return { type: `xstate.done.actor.${id}`, output: { value, at, intent: "1.0" } } as EventObject;
 }
 
+/** What is found about a command that a person must look at. */
+const prompting = {
+  verdict: "prompt",
+  risk: "high",
+  findings: [{ rule: "pipeline", verdict: "prompt", why: "one program writes to another" }],
+  identity: `sha256:${"0".repeat(64)}`,
+};
+
 /** Everything that can happen to a call: every decision, cancel, and every outcome of every port. */
 const alphabet: readonly EventObject[] = [
   { type: "invocation.cancel", at } as EventObject,
@@ -74,6 +82,8 @@ const alphabet: readonly EventObject[] = [
   done("verify", { applied: true }),
   done("verify", { applied: false }),
   failed("verify", "failed", false),
+  done("review", prompting),
+  failed("review", "failed", false),
 ];
 
 /** True if an event can come now: a port has an outcome only while it is pending. */
@@ -114,6 +124,8 @@ const cases: readonly (readonly [gate: Gate, name: string, sketch: CallSketch])[
       ["never", "deny", { tool: { ...tool, approvalPolicy: "deny" } }],
     ] as const
   ),
+  ["asked", "reviewed", { tool: { review: "command", effectClass: "non_idempotent", sideEffects: true } }],
+  ["never", "reviewed and denied", { tool: { review: "command", approvalPolicy: "deny" } }],
   ["never", "capability missing", { tool: { capability: "fs.write" } }],
   ["never", "disabled", { entry: { enabled: false } }],
   ["never", "deny in spite of a grant", { tool: { approvalPolicy: "deny" }, grants: ["look"] }],
@@ -237,6 +249,7 @@ Deno.test("invocation graph proof finds a planted edge from authorizing to runni
     "deny: runs after 1 steps",
     "deny: runs after 1 steps",
     "deny: runs after 1 steps",
+    "reviewed and denied: runs after 2 steps",
     "capability missing: runs after 1 steps",
     "disabled: runs after 1 steps",
     "deny in spite of a grant: runs after 1 steps",

@@ -207,6 +207,7 @@ function returned(value: Json): Call {
 }
 
 const callScripts: { readonly [state: string]: () => Call } = {
+  reviewing: () => startCall({ tool: { review: "command" } }),
   awaitingApproval: () => startCall(asked),
   running: () => {
     const call = startCall();

@@ -26,6 +26,7 @@ const nowhere: Workspace = {
   readText: () => assert.fail("no file is read here"),
   changeText: () => assert.fail("no file is changed here"),
   listFolder: () => assert.fail("no file is read here"),
+  realFolder: () => assert.fail("no file is read here"),
 };
 
 interface Setting {
@@ -260,6 +261,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "read_result",
     "sample",
     "search_files",
+    "terminal",
     "todo",
     "tools_list",
     "web_extract",
