@@ -25,11 +25,10 @@ import type {
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import { decide } from "./decision.ts";
-import { needsReview, reviewFailed, reviewIn } from "./invocation_review.ts";
+import { needsReview, reviewCall, reviewFailed, reviewIn } from "./invocation_review.ts";
 import * as rounds from "./invocation_rounds.ts";
 import { requestInquiry } from "./round_inquiry.ts";
 import { roundStates } from "./round_states.ts";
-import { reviewStates } from "./review_states.ts";
 import * as rules from "./invocation_rules.ts";
 import * as tasks from "./invocation_task.ts";
 import { taskStates } from "./task_states.ts";
@@ -123,10 +122,7 @@ export const invocationMachine = setup({
       rounds.act(enqueue, rounds.answered(context, event));
     }),
     noteSample: enqueueActions(({ context, enqueue, event }) => {
-      rounds.act(enqueue, rounds.sampled(context, doneOf(event)));
-    }),
-    noteNoSample: enqueueActions(({ context, enqueue, event }) => {
-      rounds.act(enqueue, rounds.unsampled(context, failedOf(event)));
+      rounds.act(enqueue, rounds.sampled(context, event));
     }),
     giveUpRound: enqueueActions(({ context, enqueue }) => rounds.act(enqueue, rounds.givenUp(context))),
     openRequest: sendParent(({ context }) => requestInquiry(context)),
@@ -180,7 +176,16 @@ export const invocationMachine = setup({
         { target: "authorizing" },
       ],
     },
-    ...reviewStates,
+    reviewing: {
+      invoke: {
+        id: "review",
+        src: "port",
+        input: ({ context }) => reviewCall(context),
+        onDone: { target: "authorizing", actions: "noteReview" },
+        onError: { target: "denied", actions: "refuseUnreviewed" },
+      },
+      on: { "invocation.cancel": { target: "canceled", actions: ["noteCancel", "noteCanceled"] } },
+    },
     authorizing: {
       entry: "authorize",
       always: [

@@ -17,6 +17,7 @@ import type { Outgoing } from "../schemas/message.ts";
 import { fillForm } from "./form.ts";
 import type { InvocationContext, InvocationEvent } from "./invocation_context.ts";
 import { momentOf, toolCall } from "./invocation_rules.ts";
+import { doneOf, failedOf } from "./port.ts";
 import { toldOf } from "./round_told.ts";
 
 /** What is remembered of a call that a server holds up: what it wants, and what of that is answered. */
@@ -87,17 +88,16 @@ export function answered(context: InvocationContext, event: InvocationEvent): Ro
   return withMore(context, { request, ...wordOf(event), ...content }, moment);
 }
 
-/** The model answered a server. */
-export function sampled(context: InvocationContext, done: PortDone): RoundStep {
+/** The model answered a server; if it did not, the server is told no, and the model that called it is told why. */
+export function sampled(context: InvocationContext, event: object): RoundStep {
   const request = requestIn(context);
+  if ("error" in event) {
+    const { failure: { code }, ...moment } = failedOf(event);
+    return counted(context, { request, action: "decline", via: code }, momentOf(moment));
+  }
+  const done = doneOf(event);
   const sample = done.value as Sample;
   return counted(context, { request, action: "accept", via: "model", sample }, momentOf(done));
-}
-
-/** The model did not answer: the server is told no, and the model that called it is told why. */
-export function unsampled(context: InvocationContext, failed: PortFailed): RoundStep {
-  const request = requestIn(context);
-  return counted(context, { request, action: "decline", via: failed.failure.code }, momentOf(failed));
 }
 
 /** The model was asked once more, whatever it said. */

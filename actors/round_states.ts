@@ -21,7 +21,7 @@ export const roundStates = {
       src: "port",
       input: ({ context }: { readonly context: InvocationContext }) => sampleCall(context),
       onDone: { target: "replying", actions: "noteSample" },
-      onError: { target: "replying", actions: "noteNoSample" },
+      onError: { target: "replying", actions: "noteSample" },
     },
     // A model call harms nobody, so it may be dropped (K11).
     on: { "invocation.cancel": { target: "binding", actions: ["noteCancel", "giveUpRound"] } },

@@ -1,8 +1,8 @@
-/** The state of a call that its server carries out as a task, as part of the invocation machine. */
+/** The state of a call that its server carries out as a task, as part of the invocation machine: it ends as `running` does. */
 import type { InvocationContext } from "./invocation_context.ts";
 import { followTask } from "./invocation_task.ts";
 
-/** It ends as `running` does; its port looks after the handle. */
+/** The task is looked after until it ends. */
 export const taskStates = {
   awaitingTask: {
     invoke: {

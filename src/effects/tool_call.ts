@@ -108,11 +108,11 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
       };
       const { args } = call.request;
       const { origin, invocation: ordinal, key: intent = call.id } = args;
-      const round = "round" in args ? args.round : undefined;
-      const routed = { entry, arguments: input, use, begin, late, origin, ordinal, intent, round };
+      const routed = { entry, arguments: input, use, begin, late, origin, ordinal, intent };
       const more = {
         root: call.root,
         note: call.note ?? (() => {}),
+        ...("round" in args ? { round: args.round } : {}),
         ...(task === undefined ? {} : { task }),
       };
       return work = adapters[entry.adapter]({ ...routed, ...more });

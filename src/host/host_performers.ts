@@ -104,7 +104,6 @@ export function createHostPerformers(
     "mcp.task": afterHome(places, conversations, call),
     "tool.call": afterHome(places, conversations, call),
     "tool.verify": createToolVerify(),
-    "command.review": afterHome(places, conversations, reviewer(services, places, commands)),
     "model.sample": createModelSample({
       agentOf: async (root) => {
         const place = await places.open(root);
@@ -114,6 +113,7 @@ export function createHostPerformers(
       redactor,
       seams,
     }),
+    "command.review": afterHome(places, conversations, reviewer(services, places, commands)),
     "model.generate": createModelGenerate({
       providerOf: (name, root, model) => places.providerOf(name, root, model),
       transcript: (root, intent) => conversations.transcript(root, intent),
@@ -124,11 +124,6 @@ export function createHostPerformers(
       seams,
     }),
   };
-}
-
-function reviewer({ redactor, rawArguments, seams }: HostServices, places: Places, commands: HostCommands) {
-  const workspaceOf = (root: RootAddress) => places.workspaceOf(root);
-  return createCommandReview({ ...commands, workspaceOf, redactor, rawArguments, seams });
 }
 
 /** Makes the adapter of MCP tools. */
@@ -157,6 +152,11 @@ function mcpCallOf(services: HostServices, connections: Connections): Adapter {
     suspended,
     clock: seams.clock,
   });
+}
+
+function reviewer({ redactor, rawArguments, seams }: HostServices, places: Places, commands: HostCommands) {
+  const workspaceOf = (root: RootAddress) => places.workspaceOf(root);
+  return createCommandReview({ ...commands, workspaceOf, redactor, rawArguments, seams });
 }
 
 /** Opens the session's home and reads its journal before its tool is called: the tool's own look-ups are synchronous. */
