@@ -48,8 +48,12 @@ export function capabilityProblem(capability: string): string | undefined {
   return `"${key}" needs a name behind it; write ${key}:<${name}>${everything}`;
 }
 
+/** What servers may want during a call: nothing that an agent is granted, but the host may have a rule for it (CM-34). */
+const wantedByServers = /^mcp\.(?:elicit|sample|roots):[^:]+$/;
+
 /** Why a rule of the host for a capability would never be asked, one clause; undefined if some call may need it. */
 export function capabilityRuleProblem(capability: string): string | undefined {
+  if (wantedByServers.test(capability)) return undefined;
   const problem = capabilityProblem(capability);
   if (problem !== undefined) return problem;
   if (capability.startsWith("mcp.connect:")) {
