@@ -100,7 +100,11 @@ function deleteDanger(program: string, args: readonly string[], places: Places):
   const critical = targets.find((one) => places.isCritical(one));
   return critical === undefined
     ? undefined
-    : ["recursive-delete", `deletes all of ${shown(critical)}, which is ${shown(places.resolve(critical))}`];
+    : ["recursive-delete", `deletes all of ${told(critical, places.resolve(critical))}`];
+}
+
+function told(given: string, path: string): string {
+  return given === path ? shown(given) : `${shown(given)}, which is ${shown(path)}`;
 }
 
 /** Deletes without saying which files: a pattern that only picks some is no danger to all of it. */
