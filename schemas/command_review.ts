@@ -8,9 +8,21 @@ export const CommandVerdict = z.enum(["allow", "prompt", "block"]);
 /** What a command needs. */
 export type CommandVerdict = z.infer<typeof CommandVerdict>;
 
-/** Why a command needs a person (DM-93), or is never run (DM-92). */
+/** Why a command is never run, whoever asks (DM-92). */
+export const blockingRules = [
+  "recursive-delete",
+  "filesystem-format",
+  "block-device-write",
+  "shutdown",
+  "fork-bomb",
+  "kill-all",
+  "sudo-password",
+  "command-unreadable",
+  "command-too-complex",
+] as const;
+
+/** Why a command needs a person (DM-93), or is never run. */
 export const CommandRule = z.enum([
-  // A person is asked.
   "command-substitution",
   "process-substitution",
   "shell-expansion",
@@ -28,16 +40,7 @@ export const CommandRule = z.enum([
   "empty-command",
   "environment-overlay",
   "network-access",
-  // Never run.
-  "recursive-delete",
-  "filesystem-format",
-  "block-device-write",
-  "shutdown",
-  "fork-bomb",
-  "kill-all",
-  "sudo-password",
-  "command-unreadable",
-  "command-too-complex",
+  ...blockingRules,
 ]);
 /** Why a command needs a person, or is never run. */
 export type CommandRule = z.infer<typeof CommandRule>;

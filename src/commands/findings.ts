@@ -1,27 +1,17 @@
 /** What was found about one command: each rule once, the worst verdict of all. */
-import type {
-  CommandFinding,
-  CommandReview,
-  CommandRule,
-  CommandVerdict,
+import {
+  blockingRules,
+  type CommandFinding,
+  type CommandReview,
+  type CommandRule,
+  type CommandVerdict,
 } from "../../schemas/command_review.ts";
 import { limits } from "../../schemas/limits.ts";
 
 const whyCharactersMax = 300;
 const quotedCharactersMax = 60;
 
-/** Rules whose commands are never run; of all others a person may say yes. */
-const blocking: ReadonlySet<CommandRule> = new Set<CommandRule>([
-  "recursive-delete",
-  "filesystem-format",
-  "block-device-write",
-  "shutdown",
-  "fork-bomb",
-  "kill-all",
-  "sudo-password",
-  "command-unreadable",
-  "command-too-complex",
-]);
+const blocking: ReadonlySet<CommandRule> = new Set(blockingRules);
 
 const risks = { allow: "low", prompt: "high", block: "critical" } as const;
 
