@@ -17,8 +17,8 @@ const prepared = new WeakMap<JsonObject, Prepared>();
 
 /** Constrain a value, but are not understood: a schema that has one is refused. */
 const refusedKeywords = new Set(
-  ("if then else dependentSchemas minContains maxContains unevaluatedItems unevaluatedProperties dependencies " +
-    "additionalItems $dynamicRef $recursiveRef").split(" "),
+  ("minContains maxContains unevaluatedItems unevaluatedProperties dependencies additionalItems $dynamicRef " +
+    "$recursiveRef").split(" "),
 );
 
 /**

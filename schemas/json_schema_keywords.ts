@@ -272,6 +272,17 @@ export const keywords: ReadonlyMap<string, Keyword> = new Map(Object.entries({
       }
     },
   ),
+  dependentSchemas: keyword(shapes.schemaMap, (at, rule) => {
+    for (const [key, part] of entriesOf(rule)) {
+      if (own(at.value, key) !== undefined) descend(at, part, at.value, at.path);
+    }
+  }),
+  if: keyword(shapes.schema, (at, rule) => {
+    const branch = own(at.schema, passes(at, rule, at.value) ? "then" : "else");
+    if (branch !== undefined) descend(at, branch, at.value, at.path);
+  }),
+  then: keyword(shapes.schema, () => {}),
+  else: keyword(shapes.schema, () => {}),
   allOf: keyword(shapes.schemas, (at, rule) => {
     for (const part of listOf(rule)) descend(at, part, at.value, at.path);
   }),
