@@ -9,7 +9,7 @@
  * and the same with `2026-07-28` and `baseline_2026.yaml`.
  */
 import { authOf, type KnownClient, secretOf } from "./known_client.ts";
-import { runAsPerson, troupe } from "./person.ts";
+import { type Desk, runAsPerson, troupe } from "./person.ts";
 
 /** A call as the script makes it. */
 interface Call {
@@ -21,13 +21,24 @@ interface Call {
 const calls: { readonly [scenario: string]: readonly Call[] } = {
   "tools_call": [{ name: "add_numbers", arguments: { a: 5, b: 3 } }],
   "sse-retry": [{ name: "test_reconnection", arguments: {} }],
-  "elicitation-sep1034-client-defaults": [{ name: "test_client_elicitation_defaults", arguments: {} }],
+  "elicitation-sep1034-client-defaults": [{
+    name: "test_client_elicitation_defaults",
+    arguments: {},
+  }],
   "http-standard-headers": [{ name: "test_headers", arguments: {} }],
-  "sep-2322-client-request-state": ["echo_state", "unrelated", "no_state", "no_result_type"].map((name) => ({
+  "sep-2322-client-request-state": [
+    "echo_state",
+    "unrelated",
+    "no_state",
+    "no_result_type",
+  ].map((name) => ({
     name: `test_mrtr_${name}`,
     arguments: {},
   })),
-  "http-invalid-tool-headers": [{ name: "valid_tool", arguments: { region: "us-west1" } }],
+  "http-invalid-tool-headers": [{
+    name: "valid_tool",
+    arguments: { region: "us-west1" },
+  }],
 };
 
 /** What every scenario about logins calls. */
@@ -39,23 +50,55 @@ const callOfLogins: Call = { name: "test-tool", arguments: {} };
  */
 function callsOf(scenario: string): readonly Call[] {
   if (scenario.startsWith("auth/")) return [callOfLogins];
-  const context = JSON.parse(Deno.env.get("MCP_CONFORMANCE_CONTEXT") ?? "{}") as { toolCalls?: Call[] };
+  const context = JSON.parse(
+    Deno.env.get("MCP_CONFORMANCE_CONTEXT") ?? "{}",
+  ) as { toolCalls?: Call[] };
   const asked = calls[scenario] ?? context.toolCalls ?? [];
   return asked.map((call) => ({
     ...call,
-    arguments: Object.fromEntries(Object.entries(call.arguments).filter(([, value]) => value !== null)),
+    arguments: Object.fromEntries(
+      Object.entries(call.arguments).filter(([, value]) => value !== null),
+    ),
   }));
 }
 
-async function play(url: string, scenario: string, client: KnownClient): Promise<number> {
+/** The scenario in which a server wants back the schema of its other tool, word for word. */
+const echoScenario = "json-schema-2020-12-preservation";
+const echoTool = "json_schema_echo";
+
+/** Has the command show the tools of the server, and gives the call that sends one's schema back. */
+async function echoCall(desk: Desk): Promise<Call> {
+  const words = [
+    "mcp",
+    "tools",
+    "remote",
+    "--live",
+    "--json",
+    "--agent",
+    "agent",
+    "--workspace",
+    "ws",
+  ];
+  const { out } = await troupe(desk, [...words, "--answer", "allow"]);
+  const tools = out.trim().split("\n").map((line) => JSON.parse(line));
+  const schema = tools.find(({ tool }) => tool !== echoTool)?.inputSchema;
+  return { name: echoTool, arguments: { schema } };
+}
+
+function scriptOf(made: readonly Call[]): string {
+  const answers = made.map(({ name, arguments: given }) => ({
+    calls: [{ tool: `remote__${name}`, arguments: given }],
+  }));
+  return JSON.stringify({ answers: [...answers, { text: "finished" }] });
+}
+
+async function play(
+  url: string,
+  scenario: string,
+  client: KnownClient,
+): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "troupe-conformance-" });
   try {
-    const answers = [
-      ...callsOf(scenario).map(({ name, arguments: given }) => ({
-        calls: [{ tool: `remote__${name}`, arguments: given }],
-      })),
-      { text: "finished" },
-    ];
     const agent = {
       name: "conformance",
       model: "scripted/script.yaml",
@@ -64,12 +107,13 @@ async function play(url: string, scenario: string, client: KnownClient): Promise
     };
     const files = {
       "agent/agent.yaml": agent,
-      "agent/script.yaml": { answers },
       "agent/mcp/remote.yaml": {
         ...{ transport: "streamable_http", url, approval_policy: "auto" },
         ...await authOf(scenario, url, client),
       },
-      "config/troupe/troupe.yaml": { network: { allow: ["localhost", "127.0.0.1", "[::1]"] } },
+      "config/troupe/troupe.yaml": {
+        network: { allow: ["localhost", "127.0.0.1", "[::1]"] },
+      },
     };
     await Deno.mkdir(`${folder}/agent/mcp`, { recursive: true });
     await Deno.mkdir(`${folder}/config/troupe`, { recursive: true });
@@ -77,6 +121,10 @@ async function play(url: string, scenario: string, client: KnownClient): Promise
     for (const [path, content] of Object.entries(files)) {
       await Deno.writeTextFile(`${folder}/${path}`, JSON.stringify(content));
     }
+    await Deno.writeTextFile(
+      `${folder}/agent/script.yaml`,
+      scriptOf(callsOf(scenario)),
+    );
     const desk = {
       cwd: folder,
       env: {
@@ -89,6 +137,12 @@ async function play(url: string, scenario: string, client: KnownClient): Promise
     // A manifest that names a secret is read under the rules of a run: its server has to be trusted.
     if (secretOf(client) !== undefined) {
       await troupe(desk, ["trust", "agent", "--workspace", "ws", "--yes"]);
+    }
+    if (scenario === echoScenario) {
+      await Deno.writeTextFile(
+        `${folder}/agent/script.yaml`,
+        scriptOf([await echoCall(desk)]),
+      );
     }
     return await runAsPerson(desk);
   } finally {
