@@ -11,6 +11,7 @@ import { lastWords, oneLine } from "./plain_text.ts";
 import { type Connection, McpFault } from "./request.ts";
 import { ServerNotices } from "./server_notices.ts";
 import { Asking, type ServerRequests } from "./server_requests.ts";
+import { ResourceStream } from "./resource_stream.ts";
 import { Subscription } from "./subscription.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { listTools } from "./tool_pages.ts";
@@ -35,6 +36,8 @@ export class OpenClient implements McpClient {
   readonly #notices = new ServerNotices((uri) => this.subscriptions.note(uri));
   readonly #known: KnownList;
   readonly #requests: ServerRequests;
+  /** Subscriptions in the modern era; those of the older one are requests like any other. */
+  readonly #resources: ResourceStream | undefined;
   readonly gate: RequestGate | undefined;
 
   constructor(
@@ -55,12 +58,17 @@ export class OpenClient implements McpClient {
       .map((name) => oneLine(name, versionCharactersMax)).slice(0, capabilitiesMax);
     const subscription = new Subscription(connection, this.#notices);
     this.#known = new KnownList(connection, this.#notices, () => subscription.isLive);
+    const isModern = protocol.era === "modern";
+    this.#resources = isModern
+      ? new ResourceStream(connection, (uri) => this.subscriptions.note(uri))
+      : undefined;
     protocol.hear((notice) => {
       this.#notices.take(notice);
       subscription.take(notice);
+      this.#resources?.take(notice);
     });
     this.closed = this.#end();
-    if (protocol.era === "modern") void subscription.run();
+    if (isModern) void subscription.run();
   }
 
   async list(signal: AbortSignal): Promise<readonly unknown[]> {
@@ -89,6 +97,9 @@ export class OpenClient implements McpClient {
   }
 
   async call(request: McpCall): Promise<McpCallResult> {
+    if (this.#resources !== undefined && ResourceStream.answers(request.request)) {
+      return await this.#resources.change(request.request, request);
+    }
     const asking = new Asking(request.onAsk);
     const perform = () => performCall(this.#connection, request, asking);
     const result = await this.#notices.during(
@@ -130,14 +141,14 @@ function greetingOf({ protocol, transport }: Connection): Omit<McpGreeting, "too
 
 /**
  * Tasks are offered for some requests and not for others; here those of tools count. In the modern era they are an
- * extension, which no call has to ask for, and subscriptions have a way of their own.
+ * extension, which no call has to ask for.
  */
 function isOffered({ era, capabilities }: Connection["protocol"], one: McpCapability): boolean {
   if (one === "tasks") {
     return era === "legacy" && fieldAt(capabilities, "tasks", "requests", "tools", "call") !== undefined;
   }
   if (one === "subscriptions") {
-    return era === "legacy" && fieldAt(capabilities, "resources", "subscribe") === true;
+    return fieldAt(capabilities, "resources", "subscribe") === true;
   }
   return capabilities[one] !== undefined;
 }

@@ -2,6 +2,7 @@
 import { limits } from "../../schemas/limits.ts";
 import { givenUp } from "../effects/deadline.ts";
 import { isRecord } from "./json_bounds.ts";
+import { ListenStream } from "./listen_stream.ts";
 import { RpcError, type ServerNotice } from "./protocol.ts";
 import type { Connection } from "./request.ts";
 import type { ServerNotices } from "./server_notices.ts";
@@ -17,6 +18,7 @@ const filters = {
 export class Subscription {
   readonly #connection: Connection;
   readonly #notices: ServerNotices;
+  #stream: ListenStream | undefined;
   #isLive = false;
   #wasLive = false;
 
@@ -31,8 +33,8 @@ export class Subscription {
   }
 
   /** Takes what the server said. */
-  take({ method }: ServerNotice): void {
-    if (method !== "notifications/subscriptions/acknowledged") return;
+  take(notice: ServerNotice): void {
+    if (this.#stream?.take(notice) !== true) return;
     // What changed while nobody listened, nobody has told.
     if (this.#wasLive) this.#notices.noteChange();
     this.#isLive = true;
@@ -43,15 +45,13 @@ export class Subscription {
   async run(): Promise<void> {
     const notifications = this.#filter();
     if (Object.keys(notifications).length === 0) return;
-    const { protocol, transport, clock } = this.#connection;
+    const { transport, clock } = this.#connection;
     const over = new AbortController();
     void transport.lost.then(() => over.abort(givenUp));
     const { signal } = over;
     for (let failures = 0; !signal.aborted;) {
-      const ended = await protocol.request({ method: "subscriptions/listen", params: { notifications } }, {
-        signal,
-      })
-        .catch((error: unknown) => error);
+      this.#stream = new ListenStream(this.#connection, notifications, signal);
+      const ended = await this.#stream.ended;
       failures = this.#isLive ? 0 : failures + 1;
       this.#isLive = false;
       // A server that refuses to be listened to is not asked again.

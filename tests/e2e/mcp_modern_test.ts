@@ -117,6 +117,32 @@ for (const transport of transports) {
     });
   });
 
+  Deno.test(`agent that subscribed to a resource of a server of the modern era by ${transport} is told that it changed (CM-34)`, async () => {
+    await onServer(transport, ["strict"], async (stage, manifest) => {
+      const uri = { uri: "x:a" };
+      await writeAgent(stage, manifest, [callOf("remote__subscribe_resource", uri), callOf("remote__touch")]);
+      const { url = "http://127.0.0.1" } = manifest;
+      const network = { allow: [new URL(String(url)).host] };
+      await withOwner(stage, async ({ host, session, prompt }) => {
+        assert.equal((await prompt("one")).outcome, "completed");
+        assert.equal((await prompt("two")).outcome, "completed");
+        const told: unknown[] = [];
+        await until("the session is told", async () => {
+          told.length = 0;
+          for await (const page of host.readPages(session)) {
+            told.push(...page.filter(({ type }) => type === "resource.updated"));
+          }
+          return told.length > 0;
+        });
+        assert.equal(told.length, 1);
+        const { invocations } = JSON.parse(await stage.output("inspect", session, "--json")) as {
+          invocations: Line[];
+        };
+        assert.deepEqual(invocations.map(({ status }) => status), ["succeeded", "succeeded"]);
+      }, { network });
+    });
+  });
+
   Deno.test(`server of the modern era by ${transport} that says that its tools changed has them listed for the next turn (AR-15)`, async () => {
     await onServer(transport, ["strict"], async (stage, manifest) => {
       await writeAgent(stage, manifest, [callOf("remote__grow"), callOf("remote__more")]);

@@ -2,8 +2,15 @@
 import assert from "node:assert/strict";
 import { limits } from "../../schemas/limits.ts";
 import type { McpClient } from "../../src/mcp/client.ts";
-import { discovered, event, type HttpMessage, type HttpQuirks, json } from "../support/http_server.ts";
-import { never, until, withServer } from "../support/modern_scene.ts";
+import {
+  discovered,
+  event,
+  type HttpMessage,
+  type HttpQuirks,
+  json,
+  refused,
+} from "../support/http_server.ts";
+import { call, never, until, withServer } from "../support/modern_scene.ts";
 
 const telling = { tools: { listChanged: true }, resources: { listChanged: true }, prompts: {} };
 
@@ -182,5 +189,101 @@ Deno.test("mcp list whose changes nobody tells of is looked at again once it doe
     await scene.world.advance(600_000);
     await until("the change is known", scene, () => seen.isChanged);
     assert.equal((await client.list(never)).length, 2);
+  });
+});
+
+/** A subscription as an agent's call makes it. */
+function change(client: McpClient, way: "subscribe" | "unsubscribe", uri: string) {
+  client.subscriptions?.[way === "subscribe" ? "add" : "delete"](uri);
+  return call(client, { request: { method: `resources/${way}`, params: { uri } } });
+}
+
+const watching = { tools: {}, resources: { subscribe: true } };
+
+/** Streams that are open, by the resources that each is about; `tells` decides what is promised. */
+class ResourceStreams {
+  readonly open = new Map<unknown, { readonly uris: readonly string[]; readonly end: () => void }>();
+  readonly asked: (readonly string[])[] = [];
+  isRefusing = false;
+
+  readonly listen = ({ id, params }: HttpMessage): Response => {
+    const wanted = params?.["notifications"] as { readonly resourceSubscriptions?: readonly string[] };
+    const uris = wanted.resourceSubscriptions ?? [];
+    this.asked.push(uris);
+    if (this.isRefusing) return refused({ id: id ?? 0 }, -32_603, "no more");
+    const told = uris.filter((uri) => uri !== "x:none");
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      start: (controller) => {
+        const end = () => {
+          this.open.delete(id);
+          controller.close();
+        };
+        this.open.set(id, { uris, end });
+        const _meta = { "io.modelcontextprotocol/subscriptionId": id };
+        const params = { notifications: { resourceSubscriptions: told }, _meta };
+        const notice = { jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged", params };
+        controller.enqueue(new TextEncoder().encode(event(notice)));
+      },
+      cancel: () => void this.open.delete(id),
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  };
+
+  get uris(): readonly (readonly string[])[] {
+    return [...this.open.values()].map(({ uris }) => uris);
+  }
+}
+
+Deno.test("mcp subscriptions to resources of the modern era are one stream, which the next one takes the place of (CM-34)", async () => {
+  const streams = new ResourceStreams();
+  const quirks = {
+    discover: (message: HttpMessage) => discovered(message, watching),
+    listen: streams.listen,
+  };
+  await withServer(quirks, async (scene) => {
+    const client = await scene.open();
+    assert.deepEqual(client.greeting.capabilities, ["tools", "resources", "subscriptions"]);
+    const results = await Promise.all([
+      change(client, "subscribe", "x:a"),
+      change(client, "subscribe", "x:b"),
+    ]);
+    assert.deepEqual(results.map(({ status }) => status), ["returned", "returned"]);
+    assert.deepEqual(streams.asked, [["x:a"], ["x:a", "x:b"]]);
+    await until("only the later one is left", scene, () => streams.open.size === 1);
+    assert.deepEqual(streams.uris, [["x:a", "x:b"]]);
+    const none = await change(client, "subscribe", "x:none");
+    assert.equal(none.status === "refused" && none.failure.code, "mcp_subscription_refused");
+    await until("the one before is left", scene, () => streams.open.size === 1);
+    assert.deepEqual(streams.uris, [["x:a", "x:b"]]);
+    assert.equal((await change(client, "unsubscribe", "x:a")).status, "returned");
+    await until("one resource is left", scene, () => `${streams.uris}` === "x:b");
+    assert.equal((await change(client, "unsubscribe", "x:b")).status, "returned");
+    await until("none is left", scene, () => streams.open.size === 0);
+    assert.deepEqual(scene.server.heardOf("resources/subscribe"), []);
+  });
+});
+
+Deno.test("mcp stream of resources that ends is opened again, and all of them may have changed meanwhile (CM-34)", async () => {
+  const streams = new ResourceStreams();
+  const quirks = {
+    discover: (message: HttpMessage) => discovered(message, watching),
+    listen: streams.listen,
+  };
+  await withServer(quirks, async (scene) => {
+    const client = await scene.open();
+    await change(client, "subscribe", "x:a");
+    let told: readonly string[] = [];
+    const hear = () =>
+      void client.subscriptions?.updates(scene.world.seams.clock, never).then((uris) => told = uris);
+    hear();
+    for (const { end } of streams.open.values()) end();
+    await until("it listens again", scene, () => streams.asked.length === 2, 50);
+    await until("the gap is told of", scene, () => told.length === 1, 1_000);
+    told = [];
+    hear();
+    streams.isRefusing = true;
+    for (const { end } of streams.open.values()) end();
+    await until("that nobody tells is told of", scene, () => told.length === 1, 1_000);
+    assert.equal(streams.asked.length, 3);
   });
 });

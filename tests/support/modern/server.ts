@@ -20,11 +20,12 @@ interface ModernServer {
     handler: (request: Asked, extra: Extra) => Promise<object> | object,
   ): void;
   sendToolListChanged(): Promise<void>;
+  sendResourceUpdated(params: { readonly uri: string }): Promise<void>;
 }
 
 interface Handler {
   readonly fetch: (request: Request) => Promise<Response>;
-  readonly notify: { toolsChanged(): void };
+  readonly notify: { toolsChanged(): void; resourceUpdated(uri: string): void };
 }
 
 interface Context {
@@ -50,7 +51,12 @@ const { Server, createMcpHandler } = await import(packageName) as Packages;
 const [way, ...words] = Deno.args;
 const legacy = words.includes("strict") ? "reject" : undefined;
 const ledger = words.includes("--ledger") ? words[words.indexOf("--ledger") + 1] : undefined;
-const state: { hasMore: boolean; lists: number; tellChange?: () => void } = { hasMore: false, lists: 0 };
+const state: {
+  hasMore: boolean;
+  lists: number;
+  tellChange?: () => void;
+  tellUpdate?: (uri: string) => void;
+} = { hasMore: false, lists: 0 };
 
 const text = { type: "object", properties: { text: { type: "string", "x-mcp-header": "Text" } } };
 const plain = { type: "object", properties: {} };
@@ -60,6 +66,7 @@ function tools(): readonly object[] {
   return [
     { name: "echo", description: "Says it again", inputSchema: text },
     { name: "grow", description: "Adds a tool", inputSchema: plain },
+    { name: "touch", description: "Changes the resource x:a", inputSchema: plain },
     { name: "wait", description: "Waits until nobody wants it", inputSchema: plain },
     { name: "lists", description: "Tells how often its tools were listed", inputSchema: plain },
     { name: "ask", description: "Wants an answer first", inputSchema: plain },
@@ -101,6 +108,9 @@ async function call({ params }: Asked, extra: Extra, { era, requestInfo }: Conte
       state.hasMore = true;
       state.tellChange?.();
       return said("grown");
+    case "touch":
+      state.tellUpdate?.("x:a");
+      return said("touched");
     case "ask":
       return {
         resultType: "input_required",
@@ -120,12 +130,17 @@ async function call({ params }: Asked, extra: Extra, { era, requestInfo }: Conte
 
 function makeServer(context: Context): ModernServer {
   const server = new Server({ name: "modern", version: "2.4.0" }, {
-    capabilities: { tools: { listChanged: true } },
+    capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
     cacheHints: { "tools/list": { ttlMs: 60_000, cacheScope: "private" } },
   });
   server.setRequestHandler("tools/list", () => ({ tools: tools() }));
   server.setRequestHandler("tools/call", (request, extra) => call(request, extra, context));
-  if (way === "stdio") state.tellChange = () => void server.sendToolListChanged();
+  server.setRequestHandler("resources/list", () => ({ resources: [{ uri: "x:a", name: "a" }] }));
+  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
+  if (way === "stdio") {
+    state.tellChange = () => void server.sendToolListChanged();
+    state.tellUpdate = (uri) => void server.sendResourceUpdated({ uri });
+  }
   return server;
 }
 
@@ -135,6 +150,7 @@ if (way === "stdio") {
 } else {
   const handler = createMcpHandler(makeServer, legacy === undefined ? {} : { legacy });
   state.tellChange = () => handler.notify.toolsChanged();
+  state.tellUpdate = (uri) => handler.notify.resourceUpdated(uri);
   Deno.serve({
     hostname: "127.0.0.1",
     port: 0,
