@@ -5,6 +5,7 @@
  */
 import type { CallTask } from "../../schemas/call_pause.ts";
 import { type Failure, failure, type FailureCode, retryableFailure } from "../../schemas/failure.ts";
+import type { JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { Binaries } from "../mcp/binaries.ts";
 import type { McpCallResult } from "../mcp/call.ts";
@@ -27,6 +28,15 @@ const farewellPollMs = 250;
 /** The protocol's code for a task that the server does not know, or not any more. */
 const invalidParams = -32_602;
 
+/** Requests of one task that are declined; a server that asks on and on is not answered any more. */
+const declinedMax = limits.mcpRequestsAtOnceMax * limits.mcpRoundsMax;
+/** What the model is told of them. */
+const declined = {
+  type: "text",
+  text:
+    "[The server wanted something of a person while it worked, and was told no: nobody is asked for a task]",
+} as const;
+
 const doubt = "it may have been carried out: check before repeating it";
 
 /** Looks after one task until it ends. Rejects only on a fault. */
@@ -43,6 +53,8 @@ class TaskWatch {
   #pollMs: number;
   #misses = 0;
   #told: string | undefined;
+  /** Requests of the task that were declined. */
+  readonly #declined = new Set<string>();
 
   constructor(routed: RoutedTask, options: McpCallOptions) {
     this.#routed = routed;
@@ -104,12 +116,24 @@ class TaskWatch {
     return await this.#read(state, client);
   }
 
-  #ask(client: McpClient, method: string): Promise<McpCallResult> {
+  /**
+   * Nobody is asked for a task. A server of 2026-07-28 is told so, once for each request, and goes on as it does without
+   * an answer; another one waits until its time is over.
+   */
+  async #decline(asked: readonly string[], client: McpClient): Promise<undefined> {
+    const open = asked.filter((key) => !this.#declined.has(key));
+    if (open.length === 0 || this.#declined.size >= declinedMax) return undefined;
+    const inputResponses = Object.fromEntries(open.map((key) => [key, { action: "decline" }]));
+    const answered = await this.#ask(client, "tasks/update", { inputResponses });
+    if (answered.status === "returned") { for (const key of open) this.#declined.add(key); }
+  }
+
+  #ask(client: McpClient, method: string, more: JsonObject = {}): Promise<McpCallResult> {
     const { entry, use } = this.#routed;
     return client.call({
       tool: entry.definition.name,
       arguments: {},
-      request: { method, params: { taskId: this.#task.id } },
+      request: { method, params: { taskId: this.#task.id, ...more } },
       signal: use.signal,
       idleMs: limits.mcpTaskLookMs,
       onProgress: use.notifications.push,
@@ -121,8 +145,8 @@ class TaskWatch {
       case "working":
         return void this.#tell(state.message);
       case "input_required":
-        // Nobody is asked from here: the server goes on as it does without an answer, or waits until its time is over.
-        return void this.#tell(`The server waits for input, which is not given. ${state.message}`);
+        this.#tell(`The server waits for input, which is not given. ${state.message}`);
+        return await this.#decline(state.asked ?? [], client);
       case "cancelled":
         return lost("mcp_task_canceled", `The server canceled the call's task${said(state)}; ${doubt}`);
       case "completed":
@@ -154,7 +178,8 @@ class TaskWatch {
     const binaries = new Binaries(this.#options.isSecret);
     const envelope = readResult(raw, { schema: definition.resultSchema, binaries });
     // A task that failed is a call whose tool said no, whatever its result says of itself.
-    const judged = status === "failed" ? { ...envelope, ok: false, isError: true } : envelope;
+    const ended = status === "failed" ? { ...envelope, ok: false, isError: true } : envelope;
+    const judged = this.#declined.size === 0 ? ended : { ...ended, content: [...ended.content, declined] };
     return { kind: "returned", envelope: await withAttachments(judged, binaries, use.blobs) };
   }
 

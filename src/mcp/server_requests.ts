@@ -22,7 +22,13 @@ export type AskAnswer = Omit<RequestAnswer, "key">;
 /** Answers a request. */
 export type AnswerAsk = (ask: ServerAsk) => Promise<AskAnswer>;
 
-/** What of the protocol's requests a server is offered; nothing without `asks`. Roots and the model only in older revisions. */
+/** The extension of the modern era by which a call may become a task. */
+export const tasksExtension = "io.modelcontextprotocol/tasks";
+
+/**
+ * What a server is offered; nothing without `asks`. Roots and the model only in older revisions; tasks only in the newer
+ * ones, where a server makes a task of a call of its own accord: in the older ones the call itself asks for that.
+ */
 export function offeredTo(asks: McpAsks | undefined, era: McpEra): JsonObject {
   if (asks === undefined) return {};
   const { elicitation = "prompt" } = asks;
@@ -31,6 +37,7 @@ export function offeredTo(asks: McpAsks | undefined, era: McpEra): JsonObject {
     ...(elicitation === "deny" ? {} : { elicitation: { form: { applyDefaults: true }, url: {} } }),
     ...(roots === undefined ? {} : { roots: {} }),
     ...(sampling === undefined ? {} : { sampling: {} }),
+    ...(era === "modern" ? { extensions: { [tasksExtension]: {} } } : {}),
   };
 }
 

@@ -3,6 +3,7 @@ import type { CallTask } from "../../schemas/call_pause.ts";
 import { limits } from "../../schemas/limits.ts";
 import { isRecord } from "./json_bounds.ts";
 import { oneLine } from "./plain_text.ts";
+import { elicitMethod } from "./server_request.ts";
 
 /** What a server says of a task. */
 export interface TaskState {
@@ -12,6 +13,8 @@ export interface TaskState {
   /** Of a task of 2026-07-28 that has ended: its result, or the error of the protocol that it ended with. */
   readonly result?: unknown;
   readonly error?: { readonly code: number; readonly message: string };
+  /** The keys of what it wants of a person before it goes on (2026-07-28). */
+  readonly asked?: readonly string[];
 }
 
 const statuses: ReadonlySet<unknown> = new Set<TaskState["status"]>([
@@ -62,7 +65,15 @@ export function taskStateOf(raw: unknown): TaskState | undefined {
     pollMs: pollOf(raw),
     ...(isRecord(raw["result"]) ? { result: raw["result"] } : {}),
     ...(isRecord(error) ? { error: errorOf(error) } : {}),
+    ...(isRecord(raw["inputRequests"]) ? { asked: askedOf(raw["inputRequests"]) } : {}),
   };
+}
+
+function askedOf(requests: Fields): readonly string[] {
+  const asked = Object.entries(requests).filter(([key, one]) =>
+    key.length <= limits.mcpRequestKeyCharactersMax && isRecord(one) && one["method"] === elicitMethod
+  );
+  return asked.map(([key]) => key).slice(0, limits.mcpRequestsAtOnceMax);
 }
 
 function errorOf({ code, message }: Fields): { readonly code: number; readonly message: string } {

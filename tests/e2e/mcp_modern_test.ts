@@ -107,6 +107,10 @@ for (const transport of transports) {
       const repeated = { ...names, "mcp-param-text": "=?base64?aMOpbGxv?=" };
       assert.deepEqual(headers, transport === "stdio" ? {} : repeated);
       assert.equal((envelope as Line)["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+      assert.deepEqual((envelope as Line)["io.modelcontextprotocol/clientCapabilities"], {
+        elicitation: { form: { applyDefaults: true }, url: {} },
+        extensions: { "io.modelcontextprotocol/tasks": {} },
+      });
       const logs = await stage.output("mcp", "logs", "remote", "--agent", "./agent");
       assert.match(logs, /protocol 2026-07-28 \(modern era\)/);
       const { invocations } = JSON.parse(await stage.output("inspect", "last", "--json")) as {

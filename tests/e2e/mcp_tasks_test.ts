@@ -59,9 +59,18 @@ async function untilWatched(server: TaskServer): Promise<void> {
   await until("the task is looked after", () => server.count("tasks/get") > 0);
 }
 
-for (const tasks of ["asked", "told"] as const) {
-  Deno.test(`call that a server carries out as a task is looked after by its handle until it has a result, as ${tasks} (CM-34)`, async () => {
-    await withTasks({ tasks }, async (stage, server) => {
+for (
+  const [as, options] of Object.entries(
+    {
+      asked: { tasks: "asked" },
+      told: { tasks: "told" },
+      "told in the modern era": { tasks: "told", isModern: true },
+    } as const,
+  )
+) {
+  const { tasks } = options;
+  Deno.test(`call that a server carries out as a task is looked after by its handle until it has a result, as ${as} (CM-34)`, async () => {
+    await withTasks(options, async (stage, server) => {
       const running = stage.start(...firstTurn, "--answer", "deny");
       await untilWatched(server);
       server.end(doneWith("the work is done"));
@@ -84,8 +93,8 @@ for (const tasks of ["asked", "told"] as const) {
     });
   });
 
-  Deno.test(`runtime that is killed while a task works finds it again at its next start, and calls nothing twice, as ${tasks} (CM-34)`, async () => {
-    await withTasks({ tasks }, async (stage, server) => {
+  Deno.test(`runtime that is killed while a task works finds it again at its next start, and calls nothing twice, as ${as} (CM-34)`, async () => {
+    await withTasks(options, async (stage, server) => {
       for (const kill of [1, 2]) {
         const running = stage.start(...(kill === 1 ? firstTurn : nextTurn), "--answer", "deny");
         const before = server.count("tasks/get");
@@ -209,5 +218,22 @@ Deno.test("reference server's tool that must be a task is called as one, by a tu
     assert.equal(bodiesOf(log, "outcome", "mcp.task").length, 1);
     const tool = ["mcp", "call", "every", "simulate-research-query", '{"topic": "rain"}'];
     assert.match(await stage.output(...tool, ...place, "--answer", "allow"), /# Research Report: rain/);
+  });
+});
+
+Deno.test("task of the modern era that wants something of a person is told no, and the model that it was (CM-34)", async () => {
+  await withTasks({ tasks: "told", isModern: true }, async (stage, server) => {
+    const running = stage.start(...firstTurn, "--answer", "deny");
+    await untilWatched(server);
+    const form = { message: "Which one?", requestedSchema: { type: "object", properties: {} } };
+    server.asked = { which: { method: "elicitation/create", params: form } };
+    server.say("needs a word", "input_required");
+    await until("it was answered", () => server.updates.length > 0);
+    server.end(doneWith("done without"));
+    const ended = await running.ended;
+    assert.match(ended.out, /✓ mcp\.far\.work .*done without/, ended.err);
+    assert.deepEqual(server.updates, [{ which: { action: "decline" } }]);
+    const [outcome] = bodiesOf(await entriesOf(stage, sessionIn(ended)), "outcome", "mcp.task");
+    assert.match(JSON.stringify(outcome?.["value"]), /done without.*was told no: nobody is asked for a task/);
   });
 });

@@ -13,6 +13,7 @@ interface Message {
     readonly name?: string;
     readonly taskId?: string;
     readonly task?: { readonly ttl?: number };
+    readonly inputResponses?: unknown;
     readonly _meta?: { readonly [key: string]: unknown };
   };
 }
@@ -30,8 +31,13 @@ interface Task {
   end: TaskEnd | undefined;
 }
 
+/** The extension of the modern era. */
+const tasksExtension = "io.modelcontextprotocol/tasks";
+
 /** Options of {@linkcode TaskServer}. */
 export interface TaskServerOptions {
+  /** True for a server of 2026-07-28, which makes tasks only for who says that he takes them. */
+  readonly isModern?: boolean;
   readonly tasks: "asked" | "told";
   /** What its tool `work` says of itself; `required` without. */
   readonly support?: "required" | "optional" | "forbidden";
@@ -45,6 +51,9 @@ export interface TaskServerOptions {
 export class TaskServer {
   /** Methods in the order in which they came, without those of the handshake. */
   readonly heard: string[] = [];
+  /** What a task that waits for input wants, by names; and what it was answered. */
+  asked: { readonly [key: string]: unknown } = {};
+  readonly updates: unknown[] = [];
   /** Calls that were carried out: each begins one task, or is answered at once. The outside's own account. */
   readonly ledger: { readonly key: unknown; readonly ttl: number | undefined }[] = [];
   readonly #options: TaskServerOptions;
@@ -102,7 +111,8 @@ export class TaskServer {
     if (request.method !== "POST") return new Response(null, { status: 405 });
     const message: Message = JSON.parse(await request.text());
     if (message.id === undefined) return new Response(null, { status: 202 });
-    if (message.method === "initialize") return this.#greet(message);
+    if (message.method === "initialize" && !this.#options.isModern) return this.#greet(message);
+    if (message.method === "server/discover" && this.#options.isModern) return this.#discover(message);
     this.heard.push(message.method ?? "");
     return Response.json({ jsonrpc: "2.0", id: message.id, ...this.#reply(message) });
   }
@@ -111,7 +121,7 @@ export class TaskServer {
     const { tasks, declares = true } = this.#options;
     const offered = tasks === "asked"
       ? { tasks: { cancel: {}, requests: { tools: { call: {} } } } }
-      : { extensions: { "io.modelcontextprotocol/tasks": {} } };
+      : { extensions: { [tasksExtension]: {} } };
     const result = {
       protocolVersion: "2025-11-25",
       capabilities: { tools: {}, ...(declares ? offered : {}) },
@@ -119,6 +129,13 @@ export class TaskServer {
     };
     const headers = { "mcp-session-id": `session-${++this.#sessions}` };
     return Response.json({ jsonrpc: "2.0", id, result }, { headers });
+  }
+
+  #discover({ id }: Message): Response {
+    this.#sessions += 1;
+    const capabilities = { tools: {}, extensions: { [tasksExtension]: {} } };
+    const result = { resultType: "complete", supportedVersions: ["2026-07-28"], capabilities };
+    return Response.json({ jsonrpc: "2.0", id, result });
   }
 
   #reply({ method, params }: Message): { readonly [key: string]: unknown } {
@@ -133,6 +150,11 @@ export class TaskServer {
       case "tasks/result":
       case "tasks/cancel":
         return this.#ofTask(method, params?.taskId ?? "");
+      case "tasks/update":
+        this.updates.push(params?.inputResponses);
+        this.asked = {};
+        this.say("", "working");
+        return { result: { resultType: "complete" } };
       default:
         return { error: { code: -32_601, message: "no such method" } };
     }
@@ -140,7 +162,10 @@ export class TaskServer {
 
   #call(params: Message["params"]): { readonly [key: string]: unknown } {
     this.ledger.push({ key: params?._meta?.["troupe/idempotency-key"], ttl: params?.task?.ttl });
-    if (this.#options.tasks === "asked" && params?.task === undefined) {
+    const isTaken = this.#options.tasks === "asked"
+      ? params?.task !== undefined
+      : !this.#options.isModern || takesTasks(params?._meta);
+    if (!isTaken) {
       return { result: { content: [{ type: "text", text: "done at once" }] } };
     }
     const task: Task = { id: `task-${this.ledger.length}`, status: "working", message: "", end: undefined };
@@ -171,12 +196,21 @@ export class TaskServer {
 
   #stateOf({ id, status, message }: Task): { readonly [key: string]: unknown } {
     const at = "2026-01-01T00:00:00.000Z";
-    const told = message === "" ? {} : { statusMessage: message };
+    const told = {
+      ...(message === "" ? {} : { statusMessage: message }),
+      ...(status === "input_required" ? { inputRequests: this.asked } : {}),
+    };
     const state = { taskId: id, status, createdAt: at, lastUpdatedAt: at, ...told };
     return this.#options.tasks === "asked"
       ? { ...state, ttl: 3_600_000, pollInterval: 100 }
       : { ...state, ttlMs: 3_600_000, pollIntervalMs: 100 };
   }
+}
+
+function takesTasks(meta: { readonly [key: string]: unknown } = {}): boolean {
+  const capabilities = meta["io.modelcontextprotocol/clientCapabilities"];
+  const { extensions } = Object(capabilities) as { readonly extensions?: object };
+  return tasksExtension in Object(extensions);
 }
 
 /** A result of a tool. */
