@@ -24,6 +24,12 @@ const { denoDir } = JSON.parse(
   ),
 ) as { readonly denoDir: string };
 
+// A server's environment is its own, and nothing can be fetched in it where this machine needs more to reach a registry.
+const fetched = await new Deno.Command(Deno.execPath(), {
+  args: ["cache", "--quiet", "--config", config, "npm:@modelcontextprotocol/server@2.4.0"],
+}).output();
+assert.ok(fetched.success, new TextDecoder().decode(fetched.stderr));
+
 function argsOf(words: readonly string[]): string[] {
   return ["run", "-A", "--quiet", "--config", config, script, ...words];
 }
