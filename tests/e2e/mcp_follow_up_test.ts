@@ -26,7 +26,7 @@ async function tell(stage: Stage, ...tools: readonly Line[]): Promise<void> {
   await stage.write({ "tools.json": JSON.stringify(tools) });
 }
 
-Deno.test("tools that come, change and go while a turn runs: it keeps what it was given, the next one has the new ones, the journal both (AR-4)", async () => {
+Deno.test("tools that come, change and go while a turn runs: it keeps what it was given, the next one has the new ones, the journal both (AR-4, F26)", async () => {
   await onMcpStage(async (stage) => {
     const [ledger, go] = [stage.path("ledger"), stage.path("go")];
     await tell(stage, tool("wait", "file"), tool("old"), tool("search", "q"));
