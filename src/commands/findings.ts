@@ -26,10 +26,6 @@ export class Findings {
     this.#found.set(rule, { rule, verdict, why: why.slice(0, whyCharactersMax) });
   }
 
-  has(rule: CommandRule): boolean {
-    return this.#found.has(rule);
-  }
-
   /** The review: the worst reasons first. */
   review(identity: string): CommandReview {
     const all = [...this.#found.values()];

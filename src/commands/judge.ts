@@ -10,6 +10,7 @@ import type { Places } from "./place.ts";
 import { printedBy } from "./printed.ts";
 import {
   deleters,
+  evaluators,
   patternFirst,
   programFolders,
   readers,
@@ -65,6 +66,7 @@ export class CommandJudge implements Judge {
     const program = this.#programOf(name);
     this.#addDanger(dangerOf(program, args, this.#places));
     if (this.#enter(program, step)) return undefined;
+    if (evaluators.has(program)) this.#judgeNames(program, args);
     this.#judgeKind(program, args, name);
     this.#judgePaths(program, args);
     return printedBy(program, args, step.input);
@@ -171,6 +173,18 @@ export class CommandJudge implements Judge {
     } else if (!name.includes("/")) {
       this.findings.add("unknown-command", `nothing is known of ${shown(program)}`);
     }
+  }
+
+  /** A subscript is worked out wherever a name may have one, also in quotes: `let 'a[$(…)]'` runs the command. */
+  #judgeNames(program: string, args: readonly string[]): void {
+    const isLooking = program === "[" || program === "test" || program === "printf";
+    if (isLooking && !args.includes("-v")) return;
+    if (args.some((one) => /[$<>]\(|`/.test(one))) {
+      this.findings.add("command-unreadable", `a command inside a name that ${program} works out`);
+    }
+    // What a variable holds is worked out in its turn, and nobody sees here what that is.
+    const isSum = program === "let" || args.some((one) => /^-\w*i/.test(one));
+    if (isSum) this.findings.add("shell-expansion", `${program} works out a sum`);
   }
 
   #judgeFind(args: readonly string[]): void {

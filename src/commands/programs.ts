@@ -18,6 +18,9 @@ export const shellWords = set(
   "break builtin command continue declare exit export let local read readonly return shift typeset unset wait",
 );
 
+/** Words of the shell, and what is built into it, that work arguments out as names with subscripts: those may run commands. */
+export const evaluators = set("[ declare export let local printf read readonly test typeset unset wait");
+
 /** Those whose arguments are texts, not paths. */
 export const textual = set(": echo expr factor false printf seq sleep test true type [ which");
 

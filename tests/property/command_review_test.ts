@@ -88,6 +88,8 @@ Deno.test({
         ..."A=1 $A [[ ]] -f xargs eval printf %s $'\\x74ouch' \n \r \t [ ] for x in do done if true; then fi"
           .split(" "),
         "${A/$(touch marker)/}",
+        ..."let declare unset read test [ printf -v -i A='a[$(touch`marker)]' 'a[$(touch`marker)]' 'a[$(touch`marker)]=1'"
+          .split(" ").map((one) => one.replace("`", " ")),
         "$((1+$(touch marker)))",
         " ",
       );
