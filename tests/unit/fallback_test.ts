@@ -7,21 +7,9 @@ import type { Decision } from "../../schemas/question.ts";
 import { ModelChanged } from "../../schemas/retry.ts";
 import { Script } from "../../schemas/script.ts";
 import { entryText } from "../../src/cli/entry_text.ts";
-import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import { createScriptedProvider } from "../../src/model/scripted.ts";
-import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
-import type { HostServices } from "../../src/runtime.ts";
-import { noServers } from "../support/servers.ts";
-import {
-  type LedgerLine,
-  openStage,
-  settled,
-  type Stage,
-  toolFrom,
-  type ToolSketch,
-} from "../support/stage.ts";
-import { createBlobs } from "../support/tools.ts";
-import { createDoorRedactor } from "../../src/effects/clean.ts";
+import { performersWith } from "../support/model_performers.ts";
+import { type LedgerLine, openStage, settled, type Stage, type ToolSketch } from "../support/stage.ts";
 
 const tools: readonly ToolSketch[] = [
   { name: "pay", effect: "non_idempotent", approval: "prompt" },
@@ -35,38 +23,13 @@ type Scripts = { readonly [model: string]: readonly unknown[] };
 /** A stage on which each model plays a script of its own. */
 async function open(scripts: Scripts, from?: Stage): Promise<Stage> {
   const ledger: LedgerLine[] = from?.ledger ?? [];
-  const made = tools.map((sketch) => toolFrom(sketch, ledger));
-  const redactor = createDoorRedactor();
   const providers = new Map(
     Object.entries(scripts).map(([model, answers]) => [
       model,
       createScriptedProvider(Script.parse({ answers })),
     ]),
   );
-  const performers = ({ conversations, catalogOf, rawArguments, seams }: HostServices) => ({
-    "model.generate": createModelGenerate({
-      redactor,
-      rawArguments,
-      providerOf: (_name, _root, model) => providers.get(model),
-      transcript: (root, intent) => conversations.transcript(root, intent),
-      catalogOf,
-      seams,
-    }),
-    ...noServers,
-    "tool.call": createToolCall({
-      redactor,
-      rawArguments,
-      tools: new Map(made.map((tool) => [tool.definition.name, tool])),
-      catalogOf,
-      workspaceOf: () => undefined as never,
-      permissionsOf: () => ({ mode: "default", capabilities: [] }),
-      messages: (root, intent) => conversations.transcript(root, intent),
-      appState: () => ({}),
-      blobs: createBlobs(),
-      seams,
-    }),
-    "tool.verify": createToolVerify(),
-  });
+  const performers = performersWith({ tools, ledger, providerOf: (model) => providers.get(model) });
   return await openStage({
     tools,
     ledger,

@@ -3,15 +3,10 @@ import assert from "node:assert/strict";
 import type { ModelEvent } from "../../schemas/model.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import { Script } from "../../schemas/script.ts";
-import { createDoorRedactor } from "../../src/effects/clean.ts";
-import { createModelGenerate } from "../../src/effects/model_generate.ts";
-import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
 import type { ModelProvider } from "../../src/model/provider.ts";
 import { createScriptedProvider, scriptedCapabilities } from "../../src/model/scripted.ts";
-import type { HostServices } from "../../src/runtime.ts";
-import { noServers } from "../support/servers.ts";
-import { type LedgerLine, openStage, settled, toolFrom, type ToolSketch } from "../support/stage.ts";
-import { createBlobs } from "../support/tools.ts";
+import { performersWith } from "../support/model_performers.ts";
+import { type LedgerLine, openStage, settled, type ToolSketch } from "../support/stage.ts";
 
 const tools: readonly ToolSketch[] = [
   { name: "look" },
@@ -64,32 +59,7 @@ function overHttp(url: string): ModelProvider {
 /** Plays one turn, whose question is answered yes. Gives all that the journal says of it but who the model was. */
 async function play(provider: ModelProvider) {
   const ledger: LedgerLine[] = [];
-  const redactor = createDoorRedactor();
-  const made = tools.map((sketch) => toolFrom(sketch, ledger));
-  const performers = ({ conversations, catalogOf, rawArguments, seams }: HostServices) => ({
-    "model.generate": createModelGenerate({
-      redactor,
-      rawArguments,
-      providerOf: () => provider,
-      transcript: (root, intent) => conversations.transcript(root, intent),
-      catalogOf,
-      seams,
-    }),
-    ...noServers,
-    "tool.call": createToolCall({
-      redactor,
-      rawArguments,
-      tools: new Map(made.map((tool) => [tool.definition.name, tool])),
-      catalogOf,
-      workspaceOf: () => undefined as never,
-      permissionsOf: () => ({ mode: "default", capabilities: [] }),
-      messages: (root, intent) => conversations.transcript(root, intent),
-      appState: () => ({}),
-      blobs: createBlobs(),
-      seams,
-    }),
-    "tool.verify": createToolVerify(),
-  });
+  const performers = performersWith({ tools, ledger, providerOf: () => provider });
   const stage = await openStage({
     tools,
     ledger,
