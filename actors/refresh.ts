@@ -8,7 +8,7 @@ import type { CommandRef, Outgoing } from "../schemas/message.ts";
 import type { RefreshRule } from "../schemas/refresh.ts";
 import type { ConnectionContext, ConnectionEvent } from "./connection.ts";
 import { doneOf } from "./port.ts";
-import type { SessionContext, SessionEvent } from "./session.ts";
+import type { SessionContext, SessionEvent } from "./session_context.ts";
 
 /** What a connection remembers of its list. Contexts of earlier releases have none of it. */
 export interface ListState {

@@ -7,100 +7,17 @@
  * Holds positions in the journal, never the conversation itself.
  */
 import { assign, enqueueActions, setup } from "xstate";
-import type { AgentDefinition } from "../schemas/agent.ts";
-import type { CatalogRef } from "../schemas/catalog.ts";
-import type { Failure } from "../schemas/failure.ts";
-import type { HostCall } from "../schemas/invocation.ts";
 import { limits } from "../schemas/limits.ts";
-import type { ApprovalScope, KeptGrant } from "../schemas/grant.ts";
-import type { PermissionMode } from "../schemas/mode.ts";
-import type { CommandRef, SessionMessage, SessionServer, Stamp } from "../schemas/message.ts";
-import type { Principal } from "../schemas/principal.ts";
-import type { SessionScope } from "../schemas/profile.ts";
-import type { HistoryItem } from "../schemas/model.ts";
-import type { InvocationReport } from "./invocation_context.ts";
 import { post } from "./outbox.ts";
 import { port } from "./port.ts";
-import { questionMachine, type QuestionResult } from "./question.ts";
+import { questionMachine } from "./question.ts";
 import * as refresh from "./refresh.ts";
-import type { StaleState } from "./refresh.ts";
+import type { SessionContext, SessionEvent, SessionInput } from "./session_context.ts";
 import * as prompts from "./session_prompts.ts";
 import * as questions from "./session_questions.ts";
 import * as rules from "./session_rules.ts";
 import { noticesWith } from "./subscriptions.ts";
-import { turnMachine, type TurnResult } from "./turn.ts";
-
-/** What a session is created with. */
-export interface SessionInput {
-  readonly address: string;
-  readonly agent: AgentDefinition;
-  readonly home: string;
-  readonly catalog: string;
-  readonly principal: Principal;
-  readonly servers: readonly SessionServer[];
-  readonly mode: PermissionMode;
-  readonly scope?: SessionScope | undefined;
-  readonly installation?: string | undefined;
-}
-
-/** What a session is told. */
-export type SessionEvent =
-  | (SessionMessage & Stamp)
-  | InvocationReport
-  | {
-    readonly type: "xstate.done.actor.turn";
-    readonly output: TurnResult | QuestionResult;
-    readonly actorId: string;
-  };
-
-/** A prompt, or a host's call, that waits for its turn: where it stands in the journal, and who wants the answer. */
-export interface PromptRef {
-  readonly seq: number;
-  readonly command: CommandRef | null;
-  readonly replyTo: string | null;
-  /** Set if it is a call of a host, which asks no model. */
-  readonly call?: HostCall | undefined;
-}
-
-/** A question that is open. What is optional is not there for uncertain outcomes, and in snapshots of earlier releases. */
-export interface OpenQuestion {
-  readonly id: string;
-  readonly ordinal: string;
-  readonly rule: string;
-  /** Everybody who waits for its answer. */
-  readonly waiting?: readonly string[];
-  readonly tool?: string;
-  readonly twin?: string;
-  readonly scope?: ApprovalScope | null;
-  readonly entry?: string | null;
-  /** The runtime, and the count of revocations, under which it was asked. */
-  readonly epoch?: number;
-  readonly revocations?: number;
-}
-
-/** What a session remembers. */
-export interface SessionContext extends SessionInput, StaleState {
-  readonly issued: CatalogRef | null;
-  readonly refusal: Failure | null;
-  /** Servers that were declared while a turn ran; they hold from the next one on. */
-  readonly nextServers: readonly SessionServer[] | null;
-  /** True if the catalog must be renewed before the next turn: servers changed, or one of them failed. */
-  readonly isStale: boolean;
-  /** How often a renewal was asked for. */
-  readonly renewal: number;
-  readonly turn: number;
-  readonly current: PromptRef | null;
-  readonly queue: readonly PromptRef[];
-  readonly notices: readonly HistoryItem[];
-  /** Answers for the whole session. */
-  readonly grants: readonly KeptGrant[];
-  readonly asked: number;
-  /** When questions about approvals were asked, as far as it matters for the next one (B28). */
-  readonly asks?: readonly number[];
-  /** How often grants were revoked. */
-  readonly revocations?: number;
-  readonly questions: readonly OpenQuestion[];
-}
+import { turnMachine } from "./turn.ts";
 
 /** The behaviour of one session. Stops at 1,000 microsteps (K8). */
 export const sessionMachine = setup({

@@ -5,9 +5,9 @@ import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import { profileKeyOf } from "./profile.ts";
-import type { PromptRef, SessionContext, SessionEvent } from "./session.ts";
+import type { PromptRef, SessionContext, SessionEvent } from "./session_context.ts";
 import { ended, expect } from "./session_rules.ts";
-import type { TurnInput, TurnResult } from "./turn.ts";
+import type { TurnInput, TurnResult } from "./turn_context.ts";
 
 /** Where a prompt stands: its text stays in the journal. */
 export function promptOf(event: SessionEvent): PromptRef {

@@ -9,9 +9,9 @@ import type { Opening } from "./inquiry.ts";
 import { entryOf } from "./library.ts";
 import { withGrant, withoutGrantsOf } from "./policy/grant.ts";
 import type { QuestionInput, QuestionResult } from "./question.ts";
-import type { OpenQuestion, SessionContext, SessionEvent } from "./session.ts";
+import type { OpenQuestion, SessionContext, SessionEvent } from "./session_context.ts";
 import { ended, expect } from "./session_rules.ts";
-import type { TurnEvent } from "./turn.ts";
+import type { TurnEvent } from "./turn_context.ts";
 
 /** What a session does about its questions in one step. */
 export interface QuestionStep {

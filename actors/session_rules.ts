@@ -2,7 +2,7 @@
 import type { Failure } from "../schemas/failure.ts";
 import type { Outgoing, SessionServer } from "../schemas/message.ts";
 import { replyTo } from "./outbox.ts";
-import type { SessionContext, SessionEvent } from "./session.ts";
+import type { SessionContext, SessionEvent } from "./session_context.ts";
 
 type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { readonly type: T }>;
 

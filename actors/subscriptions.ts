@@ -6,7 +6,7 @@ import type { Outgoing } from "../schemas/message.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import type { ConnectionContext, ConnectionEvent } from "./connection_context.ts";
 import { doneOf } from "./port.ts";
-import type { SessionEvent } from "./session.ts";
+import type { SessionEvent } from "./session_context.ts";
 
 /** The subscriptions after one more, or one less. Those that do not fit were refused before they came here. */
 export function withSubscription(

@@ -8,109 +8,14 @@
  * Its context holds positions in the journal, never the conversation.
  */
 import { assign, enqueueActions, sendParent, sendTo, setup } from "xstate";
-import type { Failure } from "../schemas/failure.ts";
-import type { HostCall, InvocationResult } from "../schemas/invocation.ts";
 import { limits } from "../schemas/limits.ts";
-import type { FormContent } from "../schemas/form.ts";
-import type { Grant, KeptGrant } from "../schemas/grant.ts";
-import type { PermissionMode } from "../schemas/mode.ts";
-import type { CatalogRef } from "../schemas/catalog.ts";
-import type { TurnOutcome } from "../schemas/message.ts";
-import type { HistoryItem, ModelCall } from "../schemas/model.ts";
-import type { Decision } from "../schemas/question.ts";
-import type { StagePlan } from "./batch.ts";
 import { invocationMachine } from "./invocation.ts";
-import type { InvocationEnding, InvocationReport } from "./invocation_context.ts";
+import type { InvocationEnding } from "./invocation_context.ts";
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
+import type { TurnContext, TurnEvent, TurnInput, TurnResult } from "./turn_context.ts";
 import * as model from "./turn_model.ts";
 import * as rules from "./turn_rules.ts";
-
-/** What a session gives to a turn. */
-export interface TurnInput {
-  readonly turn: number;
-  readonly at: number;
-  /** The runtime in which it starts, as far as that is known before anything comes back. */
-  readonly epoch?: number;
-  /** The prompt, and notices that came before it, as positions in the journal. */
-  readonly append: readonly HistoryItem[];
-  readonly catalog: CatalogRef;
-  readonly model: string;
-  /** Models that may answer instead, in this order, while those before are not to be had. */
-  readonly fallbacks?: readonly string[];
-  readonly maxOutputTokens: number;
-  readonly roundsMax: number;
-  readonly capabilities: readonly string[];
-  readonly mode: PermissionMode;
-  readonly grants: readonly KeptGrant[];
-  /** The session's profile, if its agent has any. */
-  readonly profile?: string | undefined;
-  /** A call that a host makes: the turn is that call, and asks no model. */
-  readonly given?: HostCall | undefined;
-  /** Who makes it: as the host named him. */
-  readonly principal?: string | undefined;
-  /** Position of the entry that asked for the turn. */
-  readonly input?: number | undefined;
-}
-
-/** What a turn is told. */
-export type TurnEvent =
-  | { readonly type: "turn.cancel"; readonly at: number }
-  | {
-    readonly type: "turn.decided";
-    readonly ordinal: string;
-    readonly decision: Decision;
-    readonly via: string;
-    /** What was filled in, if a server asked. */
-    readonly content?: FormContent;
-    /** What the answer allows for the rest of the session. */
-    readonly grant?: Grant;
-    readonly at: number;
-    readonly epoch: number;
-  }
-  /** Earlier answers ended: these are left. */
-  | { readonly type: "turn.revoked"; readonly grants: readonly KeptGrant[] }
-  | InvocationReport
-  | { readonly type: "xstate.done.actor.call"; readonly output: InvocationEnding; readonly actorId: string };
-
-/** What a turn remembers. */
-export interface TurnContext extends TurnInput {
-  /** The runtime that the latest answer or result came to. Turns that an earlier release began know none. */
-  readonly epoch?: number;
-  /** Calls of this turn that were refused (LC-21). */
-  readonly refusals?: number;
-  readonly step: number;
-  readonly attempt: number;
-  /** Which fallback answers, from 1; 0 while it is the agent's own model. */
-  readonly fallback: number;
-  readonly calls: readonly ModelCall[];
-  /** How often each tool was called, by full name; snapshots of earlier releases do not know. */
-  readonly bound?: { readonly [tool: string]: number };
-  readonly plan: StagePlan | null;
-  readonly stage: number;
-  readonly live: readonly string[];
-  readonly results: readonly InvocationResult[];
-  /** Calls that a person refused in this turn: see `refusalKey`. */
-  readonly refused: readonly string[];
-  readonly cancelAsked: boolean;
-  readonly answer: string | null;
-  /** The final text, set only in the crank that ends the turn: no snapshot holds it. */
-  readonly text: string;
-  readonly failure: Failure | null;
-}
-
-/** How a turn ended, and when. `answer` is the intent whose outcome holds the final text. */
-export interface TurnResult {
-  readonly turn: number;
-  readonly at: number;
-  readonly outcome: TurnOutcome;
-  readonly steps: number;
-  readonly text: string;
-  readonly answer: string | null;
-  readonly failure: Failure | null;
-  /** Set for a call that a host made: how it ended, or null if it never began. */
-  readonly call?: InvocationResult | null;
-}
 
 function endingOf(event: unknown): InvocationEnding {
   return (event as { readonly output: InvocationEnding }).output;

@@ -6,7 +6,7 @@ import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { ModelChanged, ModelRetried } from "../schemas/retry.ts";
 import { attemptsMax, mayHelp, waitAfter } from "./retry.ts";
-import type { TurnContext } from "./turn.ts";
+import type { TurnContext } from "./turn_context.ts";
 
 /** What the model is asked in this step: only what is new, the rest is in the journal. */
 export function generate(context: TurnContext): PortRequestOf<"model.generate"> {

@@ -13,7 +13,7 @@ import type { InvocationEvent, InvocationInput } from "./invocation_context.ts";
 import { catalogOf, entryNamed, entryOf, refOf } from "./library.ts";
 import { withGrant } from "./policy/grant.ts";
 import { refusalKey } from "./policy/refusal.ts";
-import type { TurnContext, TurnEvent, TurnResult } from "./turn.ts";
+import type { TurnContext, TurnEvent, TurnResult } from "./turn_context.ts";
 
 /** The answer inside a `model.generate` outcome; its performer parsed it. */
 export function answerOf(done: PortDone): ModelAnswer {

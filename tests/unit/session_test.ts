@@ -1,6 +1,7 @@
 /** Whether a session turns prompts into turns, one at a time, answers everybody who waits, and asks people. */
 import assert from "node:assert/strict";
-import { type OpenQuestion, sessionMachine } from "../../actors/session.ts";
+import { sessionMachine } from "../../actors/session.ts";
+import type { OpenQuestion } from "../../actors/session_context.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import type { CatalogRef } from "../../schemas/catalog.ts";
 import type { PortArgs } from "../../schemas/effect.ts";

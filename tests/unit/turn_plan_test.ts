@@ -1,7 +1,7 @@
 /** Whether a turn plans its calls by what the entries of its catalog say, and takes silence for a no. */
 import assert from "node:assert/strict";
 import { internCatalog } from "../../actors/library.ts";
-import type { TurnContext } from "../../actors/turn.ts";
+import type { TurnContext } from "../../actors/turn_context.ts";
 import { plan } from "../../actors/turn_rules.ts";
 import type { CatalogEntry } from "../../schemas/catalog.ts";
 import { canonicalJson, type Json } from "../../schemas/json.ts";

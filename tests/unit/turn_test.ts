@@ -1,6 +1,7 @@
 /** Whether a turn runs model and tools by turns: in stages, in order, within bounds, and stops when it is told to. */
 import assert from "node:assert/strict";
-import { type TurnContext, type TurnInput, turnMachine } from "../../actors/turn.ts";
+import { turnMachine } from "../../actors/turn.ts";
+import type { TurnContext, TurnInput } from "../../actors/turn_context.ts";
 import { history } from "../../actors/turn_rules.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import type { PortArgs } from "../../schemas/effect.ts";
