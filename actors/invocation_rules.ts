@@ -173,11 +173,18 @@ export function isErrorReturn(done: PortDone): boolean {
     (done.value as { readonly isError?: unknown }).isError === true;
 }
 
-/** What is remembered of a result: whether the tool said no, and whether it changes the session's state. */
-export function returned(done: PortDone): Pick<InvocationContext, "isError" | "changesState"> {
+/** What is remembered of a result: whether the tool said no, whether it changes the session's state, and of which tasks it tells. */
+export function returned(done: PortDone): Pick<InvocationContext, "isError" | "changesState" | "told"> {
   const isError = isErrorReturn(done);
-  const { changes } = Object(done.value) as { readonly changes?: unknown };
-  return { isError, ...(Array.isArray(changes) && !isError ? { changesState: true } : {}) };
+  const { changes, told } = Object(done.value) as {
+    readonly changes?: unknown;
+    readonly told?: InvocationContext["told"];
+  };
+  return {
+    isError,
+    ...(Array.isArray(changes) && !isError ? { changesState: true } : {}),
+    ...(Array.isArray(told) ? { told } : {}),
+  };
 }
 
 /** True if a verification found the effect. */
@@ -247,6 +254,7 @@ export function resultOf(context: InvocationContext, outcome: unknown): Invocati
     ...(context.failure === null ? {} : { failure: context.failure }),
     attempts: reached ? context.attempt : 0,
     ...(context.changesState === true ? { changesState: true as const } : {}),
+    ...(context.told === undefined ? {} : { told: [...context.told] }),
     ...(context.via === null ? {} : { via: context.via }),
     at: context.at,
     epoch: context.epoch,

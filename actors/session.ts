@@ -16,6 +16,7 @@ import type { SessionContext, SessionEvent, SessionInput } from "./session_conte
 import * as prompts from "./session_prompts.ts";
 import * as questions from "./session_questions.ts";
 import * as rules from "./session_rules.ts";
+import * as tasks from "./session_tasks.ts";
 import { noticesWith } from "./subscriptions.ts";
 import { turnMachine } from "./turn.ts";
 
@@ -84,6 +85,7 @@ export const sessionMachine = setup({
     }),
     finishTurn: enqueueActions(({ context, enqueue, event }) => {
       for (const params of prompts.turnReplies(context, event)) enqueue({ type: "post", params });
+      tasks.act(enqueue, context, tasks.afterTurn(context, rules.turnOf(event)));
       enqueue.stopChild(`turn/${context.turn}`);
       for (const question of context.questions) enqueue.stopChild(question.id);
       enqueue.assign({ current: null, questions: [] });
@@ -99,6 +101,15 @@ export const sessionMachine = setup({
       for (const params of rules.relay(context, event)) enqueue({ type: "post", params });
     }),
     noteAnswer: assign(({ context, event }) => ({ notices: noticesWith(context.notices, event) })),
+    openTask: enqueueActions(({ context, enqueue, event }) =>
+      tasks.act(enqueue, context, tasks.opened(context, event))
+    ),
+    endTask: enqueueActions(({ context, enqueue, event }) =>
+      tasks.act(enqueue, context, tasks.ended(context, event, { isInTurn: false }))
+    ),
+    endTaskInTurn: enqueueActions(({ context, enqueue, event }) =>
+      tasks.act(enqueue, context, tasks.ended(context, event, { isInTurn: true }))
+    ),
     openQuestion: enqueueActions(({ context, enqueue, event }) =>
       questions.act(enqueue, context, questions.openQuestion(context, event))
     ),
@@ -150,6 +161,8 @@ export const sessionMachine = setup({
     "session.relay": { actions: "relay" },
     "session.answered": { actions: "noteAnswer" },
     "resource.updated": { actions: "noteAnswer" },
+    "task.opened": { actions: "openTask" },
+    "task.ended": { actions: "endTask" },
     "session.servers": { actions: ["keepServers", "takeServers", "acceptServers"] },
     "session.revoke": { actions: ["revoke", "acceptRevocation"] },
     "catalog.issued": { actions: ["noteCatalog", "endStale"] },
@@ -202,6 +215,7 @@ export const sessionMachine = setup({
       on: {
         "session.cancel": { actions: "cancelTurn" },
         "session.servers": { actions: ["keepServers", "acceptServers"] },
+        "task.ended": { actions: "endTaskInTurn" },
         "question.open": { actions: "openQuestion" },
         "question.withdraw": { actions: "withdrawQuestion" },
         "xstate.done.actor.*": [

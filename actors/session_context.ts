@@ -9,9 +9,11 @@ import type { CommandRef, SessionMessage, SessionServer, Stamp } from "../schema
 import type { Principal } from "../schemas/principal.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import type { HistoryItem } from "../schemas/model.ts";
+import type { TaskId } from "../schemas/ids.ts";
 import type { InvocationReport } from "./invocation_context.ts";
 import type { QuestionResult } from "./question.ts";
 import type { StaleState } from "./refresh.ts";
+import type { OwnTask } from "./session_tasks.ts";
 import type { TurnResult } from "./turn_context.ts";
 
 /** What a session is created with. */
@@ -84,4 +86,8 @@ export interface SessionContext extends SessionInput, StaleState {
   /** How often grants were revoked. */
   readonly revocations?: number;
   readonly questions: readonly OpenQuestion[];
+  /** Tasks that have not ended, in the order of their births. */
+  readonly tasks?: readonly OwnTask[];
+  /** Those of them whose end the model knows already, from a result. */
+  readonly told?: readonly TaskId[];
 }

@@ -3,6 +3,7 @@ import type { Failure } from "../schemas/failure.ts";
 import type { Outgoing, SessionServer } from "../schemas/message.ts";
 import { replyTo } from "./outbox.ts";
 import type { SessionContext, SessionEvent } from "./session_context.ts";
+import type { TurnResult } from "./turn_context.ts";
 
 type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { readonly type: T }>;
 
@@ -98,6 +99,11 @@ export function timeOf(event: SessionEvent): number {
 export function epochOf(event: SessionEvent): number {
   if ("output" in event) return 0;
   return "epoch" in event ? event.epoch : 0;
+}
+
+/** What a turn left behind that ended. */
+export function turnOf(event: SessionEvent): TurnResult {
+  return ended(event).output as TurnResult;
 }
 
 /** True if the child that ended is the turn, not a question. */

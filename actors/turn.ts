@@ -15,6 +15,7 @@ import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import type { TurnContext, TurnEvent, TurnInput, TurnResult } from "./turn_context.ts";
 import * as model from "./turn_model.ts";
+import * as notices from "./turn_notices.ts";
 import * as rules from "./turn_rules.ts";
 
 function endingOf(event: unknown): InvocationEnding {
@@ -88,6 +89,7 @@ export const turnMachine = setup({
         at: Math.max(context.at, at),
         epoch: Math.max(context.epoch ?? 0, epoch ?? 0),
         results: [...context.results, result],
+        ...notices.toldWith(context, result.told),
         refused: rules.refusedWith(context, result),
         live: context.live.filter((ordinal) => ordinal !== result.ordinal),
       });
@@ -101,12 +103,21 @@ export const turnMachine = setup({
       ({ event }) => rules.decisionEvent(event),
     ),
     noteGrant: assign(({ context, event }) => ({ grants: rules.grantsAfter(context.grants, event) })),
+    noteNotice: assign(({ context, event }) => notices.noticed(context, event)),
     reportUp: sendParent(({ event }) => event),
     answerStep: enqueueActions(({ context, enqueue }) => {
       const refusals = rules.refusalsAfter(context);
       for (const params of rules.stuckNotes(context, refusals)) enqueue({ type: "post", params });
-      const append = rules.history(context, refusals);
-      enqueue.assign({ append, refusals, step: context.step + 1, calls: [], plan: null, results: [] });
+      const append = [...rules.history(context, refusals), ...context.notices ?? []];
+      enqueue.assign({
+        append,
+        notices: [],
+        refusals,
+        step: context.step + 1,
+        calls: [],
+        plan: null,
+        results: [],
+      });
     }),
   },
 }).createMachine({
@@ -133,7 +144,7 @@ export const turnMachine = setup({
     failure: null,
   }),
   output: ({ context, event }) => rules.turnResult(context, (event as { readonly output?: unknown }).output),
-  on: { "turn.revoked": { actions: "noteGrant" } },
+  on: { "turn.revoked": { actions: "noteGrant" }, "turn.notice": { actions: "noteNotice" } },
   states: {
     binding: {
       entry: { type: "post", params: ({ context }) => rules.boundNote(context) },

@@ -6,6 +6,7 @@ import type { Grant, KeptGrant } from "../schemas/grant.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
 import type { TurnOutcome } from "../schemas/message.ts";
+import type { TaskId } from "../schemas/ids.ts";
 import type { HistoryItem, ModelCall } from "../schemas/model.ts";
 import type { Decision } from "../schemas/question.ts";
 import type { StagePlan } from "./batch.ts";
@@ -54,6 +55,8 @@ export type TurnEvent =
     readonly epoch: number;
   }
   /** Earlier answers ended: these are left. */
+  /** Something ended meanwhile of which the model is told before it is asked again (LC-28). */
+  | { readonly type: "turn.notice"; readonly item: HistoryItem }
   | { readonly type: "turn.revoked"; readonly grants: readonly KeptGrant[] }
   | InvocationReport
   | { readonly type: "xstate.done.actor.call"; readonly output: InvocationEnding; readonly actorId: string };
@@ -82,6 +85,10 @@ export interface TurnContext extends TurnInput {
   /** The final text, set only in the crank that ends the turn: no snapshot holds it. */
   readonly text: string;
   readonly failure: Failure | null;
+  /** What the model is told before it is asked again. */
+  readonly notices?: readonly HistoryItem[];
+  /** Tasks of whose end a result of this turn told the model. */
+  readonly told?: readonly TaskId[];
 }
 
 /** How a turn ended, and when. `answer` is the intent whose outcome holds the final text. */
@@ -95,4 +102,7 @@ export interface TurnResult {
   readonly failure: Failure | null;
   /** Set for a call that a host made: how it ended, or null if it never began. */
   readonly call?: InvocationResult | null;
+  /** What came for the model and was not told to it any more. */
+  readonly notices?: readonly HistoryItem[];
+  readonly told?: readonly TaskId[];
 }

@@ -282,5 +282,7 @@ export function turnResult(context: TurnContext, outcome: unknown): TurnResult {
     answer: context.answer,
     failure: context.failure,
     ...(context.given === undefined ? {} : { call: context.results[0] ?? null }),
+    ...((context.notices ?? []).length === 0 ? {} : { notices: context.notices }),
+    ...((context.told ?? []).length === 0 ? {} : { told: context.told }),
   };
 }

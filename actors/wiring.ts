@@ -10,6 +10,7 @@ import { createPort, type Desk } from "./port.ts";
 import { questionMachine } from "./question.ts";
 import { sessionMachine } from "./session.ts";
 import { supervisorMachine } from "./supervisor.ts";
+import { taskMachine } from "./task.ts";
 import { turnMachine } from "./turn.ts";
 
 /** A desk that also takes what machines post. */
@@ -32,6 +33,7 @@ export function wireMachines(desk: Desk & Outbox): WiredMachines {
     catalog: catalogMachine.provide({ actors: { port }, actions: { post } }),
     connection: connectionMachine.provide({ actors: { port, question }, actions: { post } }),
     supervisor: supervisorMachine.provide({ actors: { port }, actions: { post } }),
+    task: taskMachine.provide({ actors: { port }, actions: { post } }),
   };
 }
 
@@ -45,5 +47,6 @@ export function compileMachines(machines: WiredMachines): RunnableMachines {
     catalog: compileMachine(machines.catalog),
     connection: compileMachine(machines.connection),
     supervisor: compileMachine(machines.supervisor),
+    task: compileMachine(machines.task),
   };
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { CallRound, CallTask, SampleMessages } from "./call_pause.ts";
 import { CatalogRef, EntryRef, ResolvedCatalog } from "./catalog.ts";
 import { Failure } from "./failure.ts";
-import { Digest, IntentId, RootAddress, ServerId } from "./ids.ts";
+import { Digest, IntentId, RootAddress, ServerId, TaskId } from "./ids.ts";
 import { RequestOrigin } from "./invocation.ts";
 import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
@@ -12,6 +12,7 @@ import { McpEra } from "./mcp_revision.ts";
 import { HistoryItem, ToolChoice } from "./model.ts";
 import { QuestionSubject, WholeText } from "./question.ts";
 import { EffectClass, Mechanism } from "./tool.ts";
+import { TaskWork } from "./task.ts";
 import { ErrorProvenance } from "./tool_error.ts";
 
 /** The kinds of effects, one performer each. */
@@ -32,6 +33,7 @@ export const PortKind = z.enum([
   "mcp.call",
   "mcp.task",
   "model.sample",
+  "task.run",
 ]);
 /** A kind of effect. */
 export type PortKind = z.infer<typeof PortKind>;
@@ -136,6 +138,8 @@ export const portArgs = {
     messages: SampleMessages,
     maxOutputTokens: z.int().min(1),
   }),
+  /** Does the work of a task to its end, on behalf of its session. Yields a `TaskOutcome`. */
+  "task.run": z.strictObject({ task: TaskId, owner: RootAddress, work: TaskWork }),
 } as const satisfies { readonly [K in PortKind]: z.ZodType };
 
 /** Arguments of one kind of effect. */

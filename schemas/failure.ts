@@ -51,6 +51,12 @@ export const FailureCode = z.enum([
   "spawn_failed",
   "process_unidentified",
   "artifact_failed",
+  // Background tasks.
+  "task_kind_unsupported",
+  "task_limit",
+  "task_lost",
+  "task_not_found",
+  "task_scope_taken",
   // Files.
   "path_outside_root",
   "path_invalid",

@@ -19,8 +19,14 @@ export const InstallationId = z.string().regex(minted("ins"), "must look like in
 /** Id of an installation. */
 export type InstallationId = z.infer<typeof InstallationId>;
 
+/** Id of a background task: `tsk_` and a ULID. */
+export const TaskId = z.string().regex(minted("tsk"), "must look like tsk_ and 26 letters or digits")
+  .brand("TaskId");
+/** Id of a background task. */
+export type TaskId = z.infer<typeof TaskId>;
+
 /** The kinds of root actors that this release knows; the first part of a root's address. */
-export const RootKind = z.enum(["session", "catalog", "connection", "supervisor"]);
+export const RootKind = z.enum(["session", "catalog", "connection", "supervisor", "task"]);
 /** A kind of root actor. */
 export type RootKind = z.infer<typeof RootKind>;
 
@@ -45,12 +51,17 @@ export function connectionAddress(server: ServerId, session: RootAddress): RootA
   return `connection/${server}@${nameOf(session)}`;
 }
 
+/** Address of a task of a session: `task/<id>@<id of the session>`. Whoever builds it can mean no other session's. */
+export function taskAddress(task: TaskId, session: RootAddress): RootAddress {
+  return `task/${task}@${nameOf(session)}`;
+}
+
 /** The server that a connection leads to. */
 export function serverOf(connection: RootAddress): ServerId {
   return nameOf(connection).replace(/@.*$/, "");
 }
 
-/** The session that a root belongs to: itself, or the one that its catalog or connection serves; else undefined. */
+/** The session that a root belongs to: itself, or the one that its catalog, connection or task serves; else undefined. */
 export function sessionOf(root: RootAddress): RootAddress | undefined {
   switch (rootKindOf(root)) {
     case "session":
@@ -58,6 +69,7 @@ export function sessionOf(root: RootAddress): RootAddress | undefined {
     case "catalog":
       return `session/${nameOf(root)}`;
     case "connection":
+    case "task":
       return `session/${nameOf(root).replace(/^[^@]*@/, "")}`;
     default:
       return undefined;

@@ -1,6 +1,7 @@
 import { commandLimits } from "./command_limits.ts";
 import { httpLimits } from "./http_limits.ts";
 import { roundLimits } from "./round_limits.ts";
+import { taskLimits } from "./task_limits.ts";
 
 /** Every bound of the runtime, with its unit in its name, so that they can be compared in one place. */
 export const limits = {
@@ -277,6 +278,7 @@ export const limits = {
   oauthChallengeCharactersMax: 8_192,
 
   ...commandLimits,
+  ...taskLimits,
 
   ...httpLimits,
 

@@ -15,6 +15,7 @@ import { SessionScope } from "./profile.ts";
 import { Json } from "./json.ts";
 import { RefreshRule } from "./refresh.ts";
 import { ChildSpec, SupervisorPolicy } from "./supervision.ts";
+import { TaskInput, taskLetters, TaskMessage } from "./task.ts";
 
 /** How a turn ended. */
 export const TurnOutcome = z.enum(["completed", "needs_user", "failed", "canceled", "lost", "unknown"]);
@@ -80,6 +81,7 @@ export const SessionMessage = z.discriminatedUnion("type", [
     failure: Failure,
     renewal: z.int().min(0),
   }),
+  ...taskLetters,
 ]);
 /** A message that a session takes. */
 export type SessionMessage = z.infer<typeof SessionMessage>;
@@ -165,6 +167,7 @@ export const rootInputs = {
     declaration: McpDeclaration,
   }),
   supervisor: z.strictObject({ address: RootAddress, policy: SupervisorPolicy }),
+  task: TaskInput,
 } as const;
 
 /** Messages of each kind of root. */
@@ -173,6 +176,7 @@ export const rootMessages = {
   catalog: CatalogMessage,
   connection: ConnectionMessage,
   supervisor: SupervisorMessage,
+  task: TaskMessage,
 } as const;
 
 /** A command's identity: who gave it, and the key that makes a repeat harmless (K14). */

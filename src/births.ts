@@ -4,6 +4,7 @@ import type { Json } from "../schemas/json.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import { rootInputs, rootMessages, type SessionServer } from "../schemas/message.ts";
 import { localOperator, principalText } from "../schemas/principal.ts";
+import type { TaskInput } from "../schemas/task.ts";
 import { submit } from "./kernel/command.ts";
 import { create } from "./kernel/create.ts";
 import { type Kernel, KernelError } from "./kernel/kernel.ts";
@@ -81,6 +82,11 @@ function createConnection(
   catalog: RootAddress,
 ): Promise<void> {
   return bear(kernel, "connection", { address: connection, catalog, declaration }, declaration.server);
+}
+
+/** Creates a task; resolves once it is durable. */
+export function createTask(kernel: Kernel, input: TaskInput): Promise<void> {
+  return bear(kernel, "task", input, input.title);
 }
 
 /** Parses the input by its schema: what cannot be read back is never written. */

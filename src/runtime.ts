@@ -8,7 +8,7 @@ import type { RootAddress } from "../schemas/ids.ts";
 import type { HostCall } from "../schemas/invocation.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
-import { type ConnectionMessage, rootMessages, type SessionMessage } from "../schemas/message.ts";
+import { rootMessages, type SessionMessage } from "../schemas/message.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import { localOperator, type Principal, principalText } from "../schemas/principal.ts";
 import { cleanMessage, createDoorRedactor, mayBeSecret } from "./effects/clean.ts";
@@ -24,13 +24,7 @@ import { createTimerSet } from "./effects/timer_set.ts";
 import { type Journal, openJournal } from "./journal/journal.ts";
 import type { Store, StoreError } from "./journal/store.ts";
 import { type Acknowledgements, submit } from "./kernel/command.ts";
-import {
-  type Kernel,
-  KernelError,
-  type KernelEvent,
-  observersOf,
-  type StoredReply,
-} from "./kernel/kernel.ts";
+import { type Kernel, KernelError, type KernelEvent, observersOf } from "./kernel/kernel.ts";
 import { passivateIdle } from "./kernel/passivate.ts";
 import { recover, type Recovery } from "./kernel/recover.ts";
 import { createKernel, type KernelParts } from "./kernel/start.ts";
@@ -47,41 +41,10 @@ import { unnamedInstallation } from "./records/record_id.ts";
 import { SuspendedCalls } from "./mcp/suspended_calls.ts";
 import type { Redactor } from "./redact/redactor.ts";
 import { type RefreshReport, refreshServers, tellConnection } from "./refresh.ts";
+import type { HostPerformers, HostServices } from "./host_services.ts";
 import type { Seams } from "./seams.ts";
+import { TaskDesk } from "./tasks/task_desk.ts";
 import { reportOf, type TurnReport } from "./turn_report.ts";
-
-/** The performers that depend on what a host offers: models, tools, servers. */
-export type HostPerformers = Pick<
-  Performers,
-  | "model.generate"
-  | "tool.call"
-  | "tool.verify"
-  | "command.review"
-  | "mcp.connect"
-  | "mcp.list"
-  | "mcp.watch"
-  | "mcp.close"
-  | "mcp.call"
-  | "mcp.task"
-  | "model.sample"
->;
-
-/** What a host's performers may use of the runtime that they serve. */
-export interface HostServices {
-  readonly conversations: Conversations;
-  readonly journal: Journal;
-  readonly catalogOf: typeof catalogOf;
-  readonly seams: Seams;
-  /** Takes secrets out of what comes in. */
-  readonly redactor: Redactor;
-  /** Arguments that held secrets, from a model's answer to the performers of its calls. */
-  readonly rawArguments: RawArguments;
-  /** Calls that servers hold open while a person is asked. */
-  readonly suspended: SuspendedCalls<Attempt>;
-  readonly programs: ProgramRegistry;
-  /** Tells a connection something in the runtime's own name; resolves with its reply, once that is durable. */
-  readonly tellConnection: (connection: RootAddress, message: ConnectionMessage) => Promise<StoredReply>;
-}
 
 /** Options of {@linkcode startRuntime}. */
 export interface RuntimeOptions {
@@ -140,6 +103,7 @@ export interface Runtime {
   readonly questions: QuestionDesk;
   readonly conversations: Conversations;
   readonly recovery: Recovery;
+  readonly tasks: TaskDesk;
   /** Makes a session and its catalog; resolves once both are durable. */
   createSession(draft: SessionDraft): Promise<RootAddress>;
   /** Declares all MCP servers of a session anew; they hold from its next turn on (AR-42). Resolves once durable. */
@@ -198,6 +162,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const programs = new ProgramRegistry({ installation, digest: seams.digest });
   // Before anything goes on: what waits for a program meets it.
   for (const registration of options.programs ?? []) await programs.register(registration);
+  const tasks = new TaskDesk(kernelOf);
   const services: HostServices = {
     conversations,
     rawArguments,
@@ -207,6 +172,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     seams,
     redactor,
     programs,
+    tasks,
     tellConnection: (connection, message) => tellConnection(kernelOf(), connection, message),
   };
   const performers: Performers = {
@@ -235,12 +201,12 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   kernel.supervisor = supervisorAddress;
   const recovery = await recover(kernel);
   if (!kernel.records.has(supervisorAddress)) await createSupervisor(kernel, supervisorAddress);
-  const parts = { kernel, journal, questions, conversations, recovery, programs };
+  const parts = { kernel, journal, questions, conversations, recovery, programs, tasks };
   return runtimeOf(parts, { ...options, redactor });
 }
 
 type RuntimeParts =
-  & Pick<Runtime, "kernel" | "journal" | "questions" | "conversations" | "recovery">
+  & Pick<Runtime, "kernel" | "journal" | "questions" | "conversations" | "recovery" | "tasks">
   & Pick<HostServices, "programs">;
 
 function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly redactor: Redactor }): Runtime {

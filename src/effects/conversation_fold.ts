@@ -15,6 +15,11 @@ interface GenerateArgs {
   readonly append: readonly HistoryItem[];
 }
 
+/** True for inputs of which the model may be told as of news from elsewhere. */
+function isNews(type: string): boolean {
+  return type === "session.answered" || type === "resource.updated" || type === "task.ended";
+}
+
 /** The conversation of one session, built entry by entry. The same entries give the same messages, always. */
 export class ConversationFold {
   readonly messages: ModelMessage[] = [];
@@ -68,7 +73,7 @@ export class ConversationFold {
   #noteText(entry: Entry): void {
     const { message } = entry.body as { readonly message: { readonly type: string; readonly text?: string } };
     if (entry.type === "session.prompt") this.#texts.set(entry.seq, message.text ?? "");
-    if (entry.type === "session.answered" || entry.type === "resource.updated") {
+    if (isNews(entry.type)) {
       this.#texts.set(entry.seq, describeNotice(message));
     }
   }

@@ -3,6 +3,7 @@ import { type Failure, failure } from "../../schemas/failure.ts";
 import { isJson, type Json, type JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { throughJson } from "../canonical.ts";
+import type { TaskId } from "../../schemas/ids.ts";
 
 /** The state with one change: objects are merged, null removes, everything else replaces. Neither is changed itself. */
 export function mergeState(state: JsonObject, change: JsonObject): JsonObject {
@@ -23,9 +24,21 @@ function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** What a call brings about beside its result. */
+export interface CallEffects {
+  /** Changes of the session's state, in order. */
+  readonly changes: readonly JsonObject[];
+  /** Tasks of whose end the result tells the model. */
+  readonly told: readonly TaskId[];
+}
+
+/** Of a call that brings about nothing beside its result. */
+export const noEffects: CallEffects = { changes: [], told: [] };
+
 /** Takes the changes of one call while it runs. They count once its outcome stands in the journal, and only then. */
 export class StateChanges {
   readonly #changes: JsonObject[] = [];
+  readonly #told = new Set<TaskId>();
   #state: JsonObject;
   #bytes = 0;
   #isOver = false;
@@ -58,10 +71,15 @@ export class StateChanges {
     return undefined;
   }
 
+  /** The result of the call tells the model how a task ended. */
+  tell(task: TaskId): void {
+    if (!this.#isOver) this.#told.add(task);
+  }
+
   /** All that was queued; nothing is taken from now on. */
-  end(): readonly JsonObject[] {
+  end(): CallEffects {
     this.#isOver = true;
-    return this.#changes;
+    return { changes: this.#changes, told: [...this.#told] };
   }
 }
 

@@ -3,6 +3,7 @@
  * in here breaks, every view is one fixed refusal, and what the tool returned goes nowhere (DM-47).
  */
 import { failure, type FailureCode } from "../../schemas/failure.ts";
+import type { TaskId } from "../../schemas/ids.ts";
 import type { ToolReturn } from "../../schemas/invocation.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
@@ -35,6 +36,8 @@ export interface SettleOptions {
   readonly source: Provenance;
   /** What the call changes of the session's state. */
   readonly changes?: readonly JsonObject[];
+  /** Tasks of whose end the result tells the model. */
+  readonly told?: readonly TaskId[];
 }
 
 const withheldFailure = failure(
@@ -61,7 +64,7 @@ function withheld(source: Provenance): ToolReturn {
 export async function settleEnvelope(
   returned: Envelope,
   definition: ToolDefinition,
-  { blobs, redactor, source, changes = [] }: SettleOptions,
+  { blobs, redactor, source, changes = [], told = [] }: SettleOptions,
 ): Promise<ToolReturn> {
   try {
     const envelope = withOwnCodes(returned);
@@ -85,6 +88,7 @@ export async function settleEnvelope(
       ...(full === undefined ? {} : { full }),
       ...(marks.length === 0 ? {} : { marks }),
       ...(kept.length === 0 ? {} : { changes: [...kept] }),
+      ...(told.length === 0 ? {} : { told: [...told] }),
       ...(envelope.isError ? { error: errorOf(clean.operator, shown, source) } : {}),
     };
   } catch {
@@ -123,6 +127,10 @@ const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "mcp_protocol_error",
   "mcp_subscription_refused",
   "mcp_rounds_exceeded",
+  "task_kind_unsupported",
+  "task_limit",
+  "task_not_found",
+  "task_scope_taken",
 ]);
 
 function withOwnCodes(envelope: Envelope): Envelope {

@@ -1,5 +1,4 @@
 /** `tool.call` and `mcp.call`: one router and one envelope for tools of every source (LC-11, LC-13). */
-import { mismatchOf } from "../../actors/library.ts";
 import type { AdapterKey, CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
@@ -11,14 +10,16 @@ import type { GuardedClient } from "../net/guarded_client.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
 import type { BuiltinTool, PermissionContext, ToolBlobs, ToolHandler } from "../tools/tool.ts";
+import type { TaskDesk } from "../tasks/task_desk.ts";
 import type { Workspace } from "../tools/workspace.ts";
 import { cleanFailure } from "./clean.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 import type { Adapter, Attempt, Routed } from "./adapter.ts";
+import { calledEntry } from "./called_entry.ts";
 import { givenArguments } from "./given_arguments.ts";
 import type { RawArguments } from "./raw_arguments.ts";
-import { StateChanges } from "./session_state.ts";
+import { type CallEffects, noEffects, StateChanges } from "./session_state.ts";
 import { settleEnvelope } from "./settle.ts";
 import { settlePause } from "./settle_pause.ts";
 import { boundsOf, statusOfLost, taskIn } from "./task_patience.ts";
@@ -48,6 +49,8 @@ export interface ToolCallOptions {
   readonly seams: Seams;
   /** The one way out by HTTP; without it tools reach nothing. */
   readonly fetch?: GuardedClient["fetch"];
+  /** Background tasks; without it tools have none. */
+  readonly tasks?: TaskDesk;
   /** Reaches the tools of MCP servers; without it they are refused. */
   readonly mcp?: Adapter;
   /** Reaches the tools of connected programs; without it they are refused. */
@@ -73,7 +76,7 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
     [...options.tools].map(([name, tool]) => [name, tool.handler]),
   );
   return async (call: ToolCall) => {
-    const found = entryOf(call, options);
+    const found = calledEntry(call, options.catalogOf);
     if ("refusal" in found) return told(failed(found.refusal), { started: false, by: "runtime" });
     const { entry, catalog } = found;
     const source = entry.provenance;
@@ -94,9 +97,17 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
     const settling = { entry, effect, options: { ...options, redactor } };
     const late = (attempt: Attempt) => {
       // What comes after the end changes nothing: it is evidence.
-      if (attempt.kind === "returned") void settleAttempt(attempt, [], settling).then(call.late);
+      if (attempt.kind === "returned") void settleAttempt(attempt, noEffects, settling).then(call.late);
     };
-    const made = { options: { ...options, redactor }, handlers, catalog, deadlineAtMs, state, changes };
+    const made = {
+      options: { ...options, redactor },
+      handlers,
+      catalog,
+      entry,
+      deadlineAtMs,
+      state,
+      changes,
+    };
     let hasBegun = false;
     let work: Promise<Attempt> | undefined;
     const bounds = boundsOf(call, task, { clock, deadlineAtMs, graceMs: graceOf(entry) });
@@ -106,16 +117,8 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
         hasBegun = true;
         return () => void (hasBegun = false);
       };
-      const { args } = call.request;
-      const { origin, invocation: ordinal, key: intent = call.id } = args;
-      const routed = { entry, arguments: input, use, begin, late, origin, ordinal, intent };
-      const more = {
-        root: call.root,
-        note: call.note ?? (() => {}),
-        ...("round" in args ? { round: args.round } : {}),
-        ...(task === undefined ? {} : { task }),
-      };
-      return work = adapters[entry.adapter]({ ...routed, ...more });
+      const routed = { entry, arguments: input, use, begin, late, ...originOf(call) };
+      return work = adapters[entry.adapter](task === undefined ? routed : { ...routed, task });
     });
     const changed = changes.end();
     if (ended.type === "threw") reportFault(options.seams, entry, ended.error);
@@ -134,6 +137,14 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
     const by = kind === "returned" ? "runtime" : "tool";
     return told(result, { started: kind !== "not_started", by, source });
   };
+}
+
+/** Where a call comes from, as its adapter is told. */
+function originOf(call: ToolCall): Pick<Routed, "root" | "note" | "ordinal" | "intent" | "origin" | "round"> {
+  const { args } = call.request;
+  const { origin, invocation: ordinal, key: intent = call.id } = args;
+  const round = "round" in args ? { round: args.round } : {};
+  return { root: call.root, note: call.note ?? (() => {}), ordinal, intent, origin, ...round };
 }
 
 /** Why a call is not even handed to its adapter: nobody waits for it, or its time is over. */
@@ -162,7 +173,7 @@ function told(
 
 async function settleAttempt(
   attempt: Attempt,
-  changes: readonly JsonObject[],
+  effects: CallEffects,
   { entry, effect, options }: {
     readonly entry: CatalogEntry;
     readonly effect: EffectClass;
@@ -181,7 +192,7 @@ async function settleAttempt(
     reportFault(options.seams, entry, envelope.error);
     return afterStart({ type: "threw", error: envelope.error }, entry, effect);
   }
-  const settling = { ...options, changes, source: entry.provenance };
+  const settling = { ...options, ...effects, source: entry.provenance };
   const value = await settleEnvelope(envelope.data, entry.definition, settling);
   if (value.error?.code === "redaction_failed") {
     const detail = { tool: entry.canonicalName };
@@ -224,29 +235,6 @@ function adaptersOf(
 function absent({ entry }: Routed): Promise<Attempt> {
   const message = `Cannot call "${entry.canonicalName}": this release has no adapter "${entry.adapter}"`;
   return Promise.resolve({ kind: "not_started", failure: failure("tool_failed", message) });
-}
-
-type Found = { readonly entry: CatalogEntry; readonly catalog: ResolvedCatalog } | {
-  readonly refusal: Failure;
-};
-
-/** The exact entry that the request carries, if it belongs to the catalog that it names and may be called. */
-function entryOf(call: ToolCall, options: ToolCallOptions): Found {
-  const wanted = call.request.args.entry;
-  const catalog = options.catalogOf(wanted.catalog);
-  if (catalog === undefined) return { refusal: mismatch(wanted.name, "its catalog is not known here") };
-  const entry = catalog.entries.find((one) => one.canonicalName === wanted.name);
-  if (entry === undefined) return { refusal: mismatch(wanted.name, "it is not in the catalog of its turn") };
-  const other = mismatchOf(wanted, entry, catalog);
-  if (other !== undefined) return { refusal: mismatch(wanted.name, other) };
-  if (!entry.enabled) {
-    return { refusal: mismatch(wanted.name, "it is not enabled in the catalog of its turn") };
-  }
-  return { entry, catalog };
-}
-
-function mismatch(name: string, why: string): Failure {
-  return failure("catalog_mismatch", `Cannot call "${name}": ${why}`);
 }
 
 /** What an attempt means that ended before anything could be applied. */

@@ -1,7 +1,9 @@
 /** The one context that every adapter gets: all that a tool may see and use, frozen (LC-1, LC-8). */
-import type { ResolvedCatalog } from "../../schemas/catalog.ts";
+import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
+import type { TaskId } from "../../schemas/ids.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { deepFreeze } from "../canonical.ts";
+import { type OwnTasks, ownTasks } from "../tasks/own_tasks.ts";
 import { HttpError } from "../net/http_error.ts";
 import type { McpClient, ToolHandler, ToolUseContext } from "../tools/tool.ts";
 import { head, visible } from "../tools/visible.ts";
@@ -18,6 +20,7 @@ export interface UseInput {
   readonly options: ToolCallOptions;
   readonly handlers: ReadonlyMap<string, ToolHandler>;
   readonly catalog: ResolvedCatalog;
+  readonly entry: CatalogEntry;
   readonly signal: AbortSignal;
   readonly deadlineAtMs: number;
   readonly state: JsonObject;
@@ -26,7 +29,7 @@ export interface UseInput {
 
 /** Makes the context of one attempt at a call. */
 export function useContext(
-  { call, options, handlers, catalog, signal, deadlineAtMs, state, changes }: UseInput,
+  { call, options, handlers, catalog, entry, signal, deadlineAtMs, state, changes }: UseInput,
 ): ToolUseContext {
   const cwd = options.workspaceOf(call.root);
   return Object.freeze({
@@ -36,6 +39,7 @@ export function useContext(
     messages: () => options.messages(call.root, call.id),
     app_state: deepFreeze(state),
     update: (change: JsonObject) => changes.take(change),
+    tasks: tasksOf(call, { options, entry, signal, changes }),
     notifications: Object.freeze({
       // A tool that was given up on has nothing more to say.
       push: (text: string) => {
@@ -56,6 +60,17 @@ export function useContext(
     clock: options.seams.clock,
     fetch: options.fetch ?? noWayOut,
   });
+}
+
+/** The tasks of the session that calls, if its runtime has any. */
+function tasksOf(
+  { root: owner, key, request }: ToolCall,
+  { options, entry, signal, changes }: Pick<UseInput, "options" | "entry" | "signal" | "changes">,
+): OwnTasks | undefined {
+  if (options.tasks === undefined) return undefined;
+  const origin = { call: request.args.invocation, tool: entry.canonicalName };
+  const tell = (task: TaskId) => changes.tell(task);
+  return ownTasks(options.tasks, { owner, key, origin, signal, tell });
 }
 
 function noWayOut(): Promise<Response> {

@@ -13,6 +13,7 @@ import { holdsKnownSecret, mayBeSecret } from "../effects/clean.ts";
 import { createMcpCall } from "../effects/mcp_call.ts";
 import { createMcpConnection, type ToolReview } from "../effects/mcp_connection.ts";
 import type { Performance, PerformerResult } from "../effects/performer.ts";
+import { createTaskRun } from "../effects/task_run.ts";
 import { createProgramCall } from "../effects/program_call.ts";
 import { createTerminalCall, type TerminalCallOptions } from "../effects/terminal_call.ts";
 import { createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
@@ -21,7 +22,7 @@ import type { GuardedClient } from "../net/guarded_client.ts";
 import { loadScript, ScriptFileError } from "../model/load_script.ts";
 import { ModelError, type ModelProvider } from "../model/provider.ts";
 import { createScriptedProvider } from "../model/scripted.ts";
-import type { HostPerformers, HostServices } from "../runtime.ts";
+import type { HostPerformers, HostServices } from "../host_services.ts";
 import { builtinTools } from "../tools/builtin.ts";
 import type { ToolBlobs } from "../tools/tool.ts";
 import { openWorkspace, type Workspace } from "../tools/workspace.ts";
@@ -88,6 +89,7 @@ export function createHostPerformers(
     hasResult: (root, digest) => conversations.hasResult(root, digest),
     seams,
     fetch: http.fetch,
+    tasks: services.tasks,
     mcp: mcpCallOf(services, connections),
     program: createProgramCall({ programOf: (name) => services.programs.find(name), seams }),
     commands: createTerminalCall({ ...commands, redactor, seams }),
@@ -104,6 +106,7 @@ export function createHostPerformers(
     "mcp.task": afterHome(places, conversations, call),
     "tool.call": afterHome(places, conversations, call),
     "tool.verify": createToolVerify(),
+    "task.run": createTaskRun({}),
     "model.sample": createModelSample({
       agentOf: async (root) => {
         const place = await places.open(root);

@@ -82,6 +82,10 @@ export const keys = {
     id(questionId),
     ...rest.map((part) => typeof part === "number" ? part : id(part)),
   ],
+  /** A task of a session, as its last change left it: only who names the owner finds it (DM-115). */
+  task: (owner: string, task: string): StoreKey => ["task", id(owner), id(task)],
+  /** What a task that has not ended alone may change: names that task (DM-119). */
+  scope: (digest: string): StoreKey => ["scope", id(digest)],
   /** How often the recovery of a root was begun and not ended. */
   recover: (address: string): StoreKey => ["recover", id(address)],
 } as const;
@@ -100,6 +104,7 @@ export const prefixes = {
   opens: ["open"],
   dues: ["due"],
   questions: ["question"],
+  tasks: (owner: string): StoreKey => ["task", id(owner)],
 } as const;
 
 function commandKey(key: string): string {

@@ -2,7 +2,9 @@
 import type { PortRequest } from "../../schemas/effect.ts";
 import type { InputBody } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import type { Json } from "../../schemas/json.ts";
 import type { Outgoing } from "../../schemas/message.ts";
+import { isEnd, TaskRecord } from "../../schemas/task.ts";
 import { keys } from "../journal/keys.ts";
 import type { StoreKey } from "../journal/store.ts";
 import type { CrankResult } from "./crank.ts";
@@ -43,6 +45,8 @@ export function rowsOf(root: LiveRoot, result: CrankResult): Rows {
       if (isLive(write.ask)) rememberPort(rows, root, write.ask);
     } else if (write.outgoing.kind === "message") {
       rows.letters.push(letterOf(root.address, beginning.seq, letters++, write.outgoing));
+    } else if (write.outgoing.kind === "note") {
+      if (root.kind === "task" && write.outgoing.type === "task.changed") keepTask(rows, write.outgoing.body);
     } else if (write.outgoing.kind === "reply") {
       rows.replies.push(replyOf(root, beginning.seq, write.outgoing));
     }
@@ -73,6 +77,16 @@ function rememberPort(rows: Rows, root: LiveRoot, ask: Ask): void {
 function forgetPort(rows: Rows, root: LiveRoot, id: string, request: PortRequest): void {
   if (request.port === "timer.set") rows.deletes.push(keys.due(request.args.dueAtMs, root.address, id));
   if (request.port === "question.ask") rows.deletes.push(keys.question(`${root.address}#${id}`));
+}
+
+/** What the store tells of a task changes with the task, in one commit; its scope is free again once it has ended. */
+function keepTask(rows: Rows, body: Json): void {
+  const task = TaskRecord.parse(body);
+  rows.sets.push({ key: keys.task(task.owner, task.id), value: task });
+  if (task.scope === null) return;
+  const key = keys.scope(task.scope.digest);
+  if (isEnd(task.status)) rows.deletes.push(key);
+  else rows.sets.push({ key, value: { task: task.address } });
 }
 
 /** Start reads only roots that have something open; timers have rows of their own (K19). */

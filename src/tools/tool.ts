@@ -16,6 +16,7 @@ import {
 } from "../../schemas/tool.ts";
 import type { GuardedClient } from "../net/guarded_client.ts";
 import type { Clock } from "../seams.ts";
+import type { OwnTasks } from "../tasks/own_tasks.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** What the agent may do, as its tools see it: the gates themselves were passed before a handler runs (LC-1, LC-2). */
@@ -56,6 +57,8 @@ export interface ToolUseContext {
    * not taken, if it is not.
    */
   readonly update: (change: JsonObject) => Failure | undefined;
+  /** Background tasks of the session; undefined where there are none. */
+  readonly tasks?: OwnTasks | undefined;
   readonly notifications: { readonly push: (text: string) => void };
   /** The working folder, behind its guard. */
   readonly cwd: Workspace;

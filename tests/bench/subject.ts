@@ -11,7 +11,8 @@ import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts
 import { openKvStore } from "../../src/journal/kv_store.ts";
 import type { Store } from "../../src/journal/store.ts";
 import type { ModelProvider } from "../../src/model/provider.ts";
-import { type HostPerformers, type HostServices, type Runtime, startRuntime } from "../../src/runtime.ts";
+import { type Runtime, startRuntime } from "../../src/runtime.ts";
+import type { HostPerformers, HostServices } from "../../src/host_services.ts";
 import type { Seams } from "../../src/seams.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 import { type BuiltinTool, defineTool, textEnvelope } from "../../src/tools/tool.ts";

@@ -10,7 +10,8 @@ import { openKvStore } from "../../src/journal/kv_store.ts";
 import { Connections } from "../../src/mcp/connections.ts";
 import { PrivateHomes } from "../../src/mcp/private_homes.ts";
 import { ProcessRegistry } from "../../src/processes/registry.ts";
-import { type HostServices, startRuntime } from "../../src/runtime.ts";
+import { startRuntime } from "../../src/runtime.ts";
+import type { HostServices } from "../../src/host_services.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 import { sourceOf, toolFrom } from "../support/stage.ts";
 import {

@@ -10,7 +10,7 @@ import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts
 import { keys } from "../../src/journal/keys.ts";
 import type { ModelProvider } from "../../src/model/provider.ts";
 import { scriptedCapabilities } from "../../src/model/scripted.ts";
-import type { HostPerformers, HostServices } from "../../src/runtime.ts";
+import type { HostPerformers, HostServices } from "../../src/host_services.ts";
 import { errorEnvelope, textEnvelope } from "../../src/tools/tool.ts";
 import type { MemoryDisk } from "../support/memory_store.ts";
 import { digestNow } from "../support/world.ts";

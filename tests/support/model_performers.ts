@@ -3,7 +3,7 @@ import { createDoorRedactor } from "../../src/effects/clean.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
 import type { ModelProvider } from "../../src/model/provider.ts";
-import type { HostPerformers, HostServices } from "../../src/runtime.ts";
+import type { HostPerformers, HostServices } from "../../src/host_services.ts";
 import { noServers } from "./servers.ts";
 import { type LedgerLine, toolFrom, type ToolSketch } from "./stage.ts";
 import { createBlobs } from "./tools.ts";

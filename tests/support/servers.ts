@@ -2,7 +2,7 @@
 import { failure } from "../../schemas/failure.ts";
 import type { PerformerResult } from "../../src/effects/performer.ts";
 import type { HostCommands } from "../../src/host/host_performers.ts";
-import type { HostPerformers } from "../../src/runtime.ts";
+import type { HostPerformers } from "../../src/host_services.ts";
 
 function refuse(): Promise<PerformerResult> {
   return Promise.resolve({
@@ -22,6 +22,7 @@ export const noServers: Pick<
   | "mcp.call"
   | "mcp.task"
   | "model.sample"
+  | "task.run"
 > = {
   "command.review": () =>
     Promise.resolve({
@@ -35,6 +36,7 @@ export const noServers: Pick<
   "mcp.call": refuse,
   "mcp.task": refuse,
   "model.sample": refuse,
+  "task.run": refuse,
 };
 
 /** For hosts of tests that run no command. */

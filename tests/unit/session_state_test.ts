@@ -198,7 +198,7 @@ Deno.test("changes of one call, and the state of a session, are bounded", () => 
   assert.equal(codeOf({ at: undefined }), "arguments_invalid");
   for (let number = 0; number < limits.stateChangesMax; number++) assert.equal(codeOf({ number }), undefined);
   assert.equal(codeOf({ one: "more" }), "too_large");
-  assert.equal(changes.end().length, limits.stateChangesMax);
+  assert.equal(changes.end().changes.length, limits.stateChangesMax);
   const full = new StateChanges({ text: "x".repeat(limits.sessionStateBytesMax - 20) });
   assert.equal(full.take({ more: "than fits" })?.code, "too_large");
   assert.equal(full.take({ text: null })?.code, undefined);

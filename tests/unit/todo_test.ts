@@ -12,7 +12,7 @@ function playing(state: JsonObject = {}) {
     const changes = new StateChanges(state);
     const use = useIn(undefined as never, { app_state: state, update: (change) => changes.take(change) });
     const answer = textIn(await todo.handler(input, use));
-    for (const change of changes.end()) state = mergeState(state, change);
+    for (const change of changes.end().changes) state = mergeState(state, change);
     return answer;
   };
 }

@@ -240,6 +240,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "permission_context",
     "results",
     "signal",
+    "tasks",
     "tools",
     "update",
   ]);

@@ -1,0 +1,21 @@
+/** Bounds of background tasks: part of all bounds, which are compared in `limits.ts`. */
+export const taskLimits = {
+  /** Tasks of one session that have not ended: what would be more is refused. */
+  tasksOpenMax: 64,
+  /** Tasks of one kind that run at once in one session; the others wait (DM-126). */
+  commandsRunningMax: 8,
+  agentsRunningMax: 2,
+  evolversRunningMax: 1,
+  /** How a task went, in a sentence for the model (DM-116). */
+  taskSummaryCharactersMax: 1_200,
+  taskTitleCharactersMax: 200,
+  taskScopeCharactersMax: 8_192,
+  /** The end of a task's log that is shown (DM-120). */
+  taskTailLinesMax: 40,
+  taskTailCharactersMax: 8_000,
+  /** How long `yield_until` waits (DM-121). Milliseconds. */
+  yieldMsDefault: 30_000,
+  yieldMsMax: 300_000,
+  /** Endings that wait to be told to the model; the oldest are told no more, and noted. */
+  taskNoticesMax: 256,
+} as const;

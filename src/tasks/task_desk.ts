@@ -1,0 +1,164 @@
+/**
+ * Where tasks are opened, looked up, waited for and canceled. Keeps no state of its own: what a task is stands in its
+ * root and in the row that is written with every change of it (DM-107, DM-115).
+ */
+import { createTask } from "../births.ts";
+import { type Failure, failure } from "../../schemas/failure.ts";
+import { type RootAddress, taskAddress, TaskId } from "../../schemas/ids.ts";
+import { limits } from "../../schemas/limits.ts";
+import { isEnd, type TaskInput, TaskRecord } from "../../schemas/task.ts";
+import { keys, prefixes } from "../journal/keys.ts";
+import { submit } from "../kernel/command.ts";
+import type { Kernel, KernelEvent } from "../kernel/kernel.ts";
+import { derivedId } from "./derived_id.ts";
+
+/** A task that is wanted. */
+export interface TaskOrder
+  extends Pick<TaskInput, "owner" | "principal" | "origin" | "title" | "detached" | "silent" | "work"> {
+  /** What it follows from: the same key is the same task (GA-54). */
+  readonly key: string;
+  /** What it alone may change, by name (DM-119). */
+  readonly scope?: string;
+}
+
+/** A task that was waited for. */
+export interface Awaited {
+  readonly record: TaskRecord;
+  readonly isTimedOut: boolean;
+}
+
+/** The tasks of a runtime. A task that is another session's is not found: whoever asks names its owner. */
+export class TaskDesk {
+  readonly #kernelOf: () => Kernel;
+  /** Scopes of tasks that are being born. */
+  readonly #claims = new Set<string>();
+  /** Births under way, by address: a repeat waits for the first. */
+  readonly #births = new Map<RootAddress, Promise<TaskRecord | Failure>>();
+
+  /** `kernel` is asked for once something is wanted: a host gets the desk before its runtime goes. */
+  constructor(kernel: () => Kernel) {
+    this.#kernelOf = kernel;
+  }
+
+  /** Opens a task; resolves once it is durable. The same key again is the same task. */
+  async open(order: TaskOrder): Promise<TaskRecord | Failure> {
+    const { seams } = this.#kernel;
+    const id = TaskId.parse(await derivedId("tsk", order.key, seams.digest));
+    const address = taskAddress(id, order.owner);
+    const under = this.#births.get(address);
+    if (under !== undefined) return await under;
+    const known = await this.find(order.owner, id);
+    if (known !== undefined) return known;
+    const birth = this.#births.get(address) ?? this.#bear(order, id, address);
+    this.#births.set(address, birth);
+    try {
+      return await birth;
+    } finally {
+      this.#births.delete(address);
+    }
+  }
+
+  /** Tasks of a session, the newest first. */
+  async list(owner: RootAddress): Promise<readonly TaskRecord[]> {
+    const found: TaskRecord[] = [];
+    for await (const { value } of this.#kernel.journal.listRows(prefixes.tasks(owner))) {
+      found.push(TaskRecord.parse(value));
+    }
+    return found.sort((left, right) => right.createdAt - left.createdAt || (left.id < right.id ? 1 : -1));
+  }
+
+  /** A task of a session; undefined if that session has none of this id. */
+  async find(owner: RootAddress, id: TaskId): Promise<TaskRecord | undefined> {
+    const value = await this.#kernel.journal.readRow(keys.task(owner, id));
+    return value === undefined ? undefined : TaskRecord.parse(value);
+  }
+
+  /** Ends a task; resolves once nothing of it is left. What has ended stays as it is. */
+  async cancel(owner: RootAddress, id: TaskId, reason: string): Promise<TaskRecord | undefined> {
+    const record = await this.find(owner, id);
+    if (record === undefined || isEnd(record.status)) return record;
+    const ref = { principal: "program:runtime", key: this.#kernel.seams.nextId("cmd") };
+    const message = { type: "task.cancel", reason: reason.slice(0, 500) };
+    const { reply } = await submit(this.#kernel, { root: record.address, message, ref, isFresh: true });
+    await reply;
+    return await this.find(owner, id);
+  }
+
+  /** Waits until a task has ended, or needs a person; at most until `untilMs`, or until nobody waits any more. */
+  async untilEnded(
+    owner: RootAddress,
+    id: TaskId,
+    { untilMs, signal }: { readonly untilMs: number; readonly signal: AbortSignal },
+  ): Promise<Awaited | undefined> {
+    const { seams: { clock }, watchers } = this.#kernel;
+    const address = taskAddress(id, owner);
+    const enough = new AbortController();
+    const stop = () => enough.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    const late = clock.sleepUntil(untilMs, enough.signal).then(() => true);
+    let changed = Promise.withResolvers<false>();
+    const hear = (event: KernelEvent) => {
+      if (event.root === address && event.type !== "progress") changed.resolve(false);
+    };
+    watchers.add(hear);
+    try {
+      for (;;) {
+        // Listen first, look second: a change between the two is heard.
+        changed = Promise.withResolvers<false>();
+        const record = await this.find(owner, id);
+        if (record === undefined) return undefined;
+        if (isEnd(record.status) || record.status === "blocked_needs_user") {
+          return { record, isTimedOut: false };
+        }
+        const isLate = signal.aborted || await Promise.race([late, changed.promise]);
+        if (isLate) return { record: await this.find(owner, id) ?? record, isTimedOut: true };
+      }
+    } finally {
+      watchers.delete(hear);
+      signal.removeEventListener("abort", stop);
+      enough.abort();
+    }
+  }
+
+  get #kernel(): Kernel {
+    return this.#kernelOf();
+  }
+
+  async #bear(order: TaskOrder, id: TaskId, address: RootAddress): Promise<TaskRecord | Failure> {
+    const { seams } = this.#kernel;
+    const { key: _, scope: name, ...rest } = order;
+    const open = (await this.list(order.owner)).filter(({ status }) => !isEnd(status));
+    if (open.length >= limits.tasksOpenMax) {
+      return failure(
+        "task_limit",
+        `This session has ${open.length} tasks that have not ended: wait for one, or cancel one`,
+      );
+    }
+    const digest = name === undefined ? undefined : await seams.digest(new TextEncoder().encode(name));
+    if (name === undefined || digest === undefined) return await this.#create(rest, id, address);
+    const taken = failure(
+      "task_scope_taken",
+      `Another task works on "${name}" and has not ended: wait for it, or cancel it`,
+    );
+    if (this.#claims.has(digest)) return taken;
+    this.#claims.add(digest);
+    try {
+      if (await this.#kernel.journal.readRow(keys.scope(digest)) !== undefined) return taken;
+      return await this.#create({ ...rest, scope: { name, digest } }, id, address);
+    } finally {
+      this.#claims.delete(digest);
+    }
+  }
+
+  async #create(
+    rest: Omit<TaskInput, "address" | "id" | "createdAt">,
+    id: TaskId,
+    address: RootAddress,
+  ): Promise<TaskRecord> {
+    const createdAt = this.#kernel.seams.clock.now();
+    await createTask(this.#kernel, { ...rest, id, address, createdAt });
+    const record = await this.find(rest.owner, id);
+    if (record === undefined) throw new Error(`Cannot find the task "${address}" that was just made`);
+    return record;
+  }
+}
