@@ -11,6 +11,7 @@ import { startHttpEcho } from "./mcp_http_server.ts";
 import { type McpRunner, runMcpRounds } from "./mcp_rounds.ts";
 import { runScaleRounds, scaleText } from "./mcp_scale_rounds.ts";
 import { netText, runNetRounds } from "./net_rounds.ts";
+import { runTaskRounds, tasksText } from "./task_rounds.ts";
 import { helpText, type Options, parseOptions } from "./options.ts";
 import { progress } from "./progress.ts";
 import { redactTable } from "./redact_report.ts";
@@ -227,6 +228,12 @@ async function measureCommands({ isQuick }: Options, figures: Figures): Promise<
   say(floodText(found));
 }
 
+async function measureTasks({ isQuick }: Options, figures: Figures): Promise<void> {
+  const found = await runTaskRounds({ stops: isQuick ? 20 : 200 });
+  figures["tasks"] = found;
+  say(tasksText(found));
+}
+
 function say(text: string): void {
   progress("");
   console.log(`${text}\n`);
@@ -261,6 +268,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.only.includes("redact")) measureRedaction(options, figures);
   if (options.only.includes("net")) await measureNet(options, figures);
   if (options.only.includes("commands")) await measureCommands(options, figures);
+  if (options.only.includes("tasks")) await measureTasks(options, figures);
   if (options.only.includes("catalog")) await measureCatalogs(options, figures);
   figures["loadAfter"] = Deno.loadavg();
   say(`Load at the end: ${loadText()}. What is not measured: see --help.`);

@@ -42,6 +42,8 @@ export interface SubjectOptions {
   /** Puts something between the runtime and its store, for timing. */
   readonly wrapStore?: (store: Store) => Store;
   readonly wrapSeams?: (seams: Seams) => Seams;
+  /** How long the tool takes that only echoes. Milliseconds; default 0. */
+  readonly echoMs?: number;
 }
 
 /** Opens a store and starts a runtime on it. */
@@ -52,7 +54,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
   const runtime = await startRuntime({
     store: options.wrapStore?.(opened) ?? opened,
     seams,
-    performers: performersOf,
+    performers: (services) => performersOf(services, toolsOf(options.echoMs ?? 0)),
     awakeMax: 50,
   });
   let cranks = 0;
@@ -100,13 +102,26 @@ const post: BuiltinTool = {
 
 const tools = [echo, post] as const;
 
+/** The tools, the first of which may take its time. */
+function toolsOf(echoMs: number): readonly BuiltinTool[] {
+  if (echoMs === 0) return tools;
+  const handler: BuiltinTool["handler"] = async (input, use) => {
+    await new Promise((resolve) => setTimeout(resolve, echoMs));
+    return await echo.handler(input, use);
+  };
+  return [{ ...echo, handler }, post];
+}
+
 /** Calls a tool as nobody governs it: its handler, with the arguments that the model gives. */
 export function callDirectly(effect: TurnCase["effect"]): Promise<unknown> {
   const { handler } = effect === "idempotent" ? echo : post;
   return handler({ text: echoedText }, undefined as never); // These handlers use nothing but their input.
 }
 
-function performersOf({ conversations, catalogOf, rawArguments, seams }: HostServices): HostPerformers {
+function performersOf(
+  { conversations, catalogOf, rawArguments, seams }: HostServices,
+  offered: readonly BuiltinTool[],
+): HostPerformers {
   return {
     "model.generate": createModelGenerate({
       redactor: createDoorRedactor(),
@@ -121,7 +136,7 @@ function performersOf({ conversations, catalogOf, rawArguments, seams }: HostSer
     "tool.call": createToolCall({
       redactor: createDoorRedactor(),
       rawArguments,
-      tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
+      tools: new Map(offered.map((tool) => [tool.definition.name, tool])),
       catalogOf,
       workspaceOf: () => undefined as never, // The tools of the bench touch no files.
       permissionsOf: () => ({ mode: "default", capabilities: [] }),
