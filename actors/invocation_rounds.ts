@@ -1,6 +1,7 @@
 /**
- * The rounds of one call (CM-34): its server wants something first, a person is asked, one request after the other, and
- * the call goes on with the answers. Where nobody needs to be asked, or nobody wants the call any more, nobody is.
+ * The rounds of one call (CM-34): its server, or the tool itself, wants something first, a person is asked, one request
+ * after the other, and the call goes on with the answers. Where nobody needs to be asked, or nobody wants the call any
+ * more, nobody is.
  */
 import type {
   CallPause,
@@ -18,7 +19,7 @@ import { fillForm } from "./form.ts";
 import type { InvocationContext, InvocationEvent } from "./invocation_context.ts";
 import { momentOf, toolCall } from "./invocation_rules.ts";
 import { doneOf, failedOf } from "./port.ts";
-import { toldOf } from "./round_told.ts";
+import { answeredNote, toldOf } from "./round_told.ts";
 
 /** What is remembered of a call that a server holds up: what it wants, and what of that is answered. */
 export interface Pause {
@@ -124,8 +125,10 @@ export function sampleCall(context: InvocationContext): PortRequestOf<"model.sam
     throw new Error("Cannot ask the model for a server: no such request is open");
   }
   const { system, messages, maxOutputTokens } = request;
+  const { server } = pauseOf(context).wants;
+  if (server === undefined) throw new Error("Cannot ask the model for a server: no server asks");
   const args = {
-    server: pauseOf(context).wants.server,
+    server,
     call: context.request.ordinal,
     ...(system === undefined ? {} : { system }),
     messages: [...messages],
@@ -167,7 +170,10 @@ export function givenUp(context: InvocationContext): RoundStep {
 /** The effect of the round at hand. */
 export function roundCall(context: InvocationContext): ReturnType<typeof toolCall> {
   const call = toolCall(context);
-  return call.port === "mcp.call" ? { ...call, args: { ...call.args, ...roundOf(context) } } : call;
+  const round = roundOf(context);
+  return call.port === "mcp.call"
+    ? { ...call, args: { ...call.args, ...round } }
+    : { ...call, args: { ...call.args, ...round } };
 }
 
 /** Does what a step of rounds says. */
@@ -279,18 +285,6 @@ function settle(context: InvocationContext, pause: Pause, settled: Settled): Rou
       pause: { wants: pause.wants, answers: [...pause.answers, answer], intent: pause.intent },
       ...(isHeard || unheard.length >= most ? {} : { unheard: [...unheard, toldOf(settled, server)] }),
     },
-    notes: [{
-      kind: "note",
-      type: "server.answered",
-      body: {
-        ordinal: context.request.ordinal,
-        server,
-        key: request.key,
-        kind: request.kind,
-        round: context.round ?? 1,
-        action,
-        via,
-      },
-    }],
+    notes: [answeredNote(context, settled, server)],
   };
 }

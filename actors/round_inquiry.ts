@@ -1,4 +1,4 @@
-/** What a person is asked for a server during a call. */
+/** What a person is asked during a call, for its server or for the agent. */
 import type { ServerRequest } from "../schemas/call_pause.ts";
 import type { QuestionSubject } from "../schemas/question.ts";
 import type { Opening } from "./inquiry.ts";
@@ -17,12 +17,12 @@ const consequences: { readonly [K in Askable["kind"]]: string } = {
   sampling: "the agent's model answers these texts, and its answer is sent to the server",
 };
 
-/** What a person is asked: which server asks, in its own words, and what may be answered. */
+/** What a person is asked: who asks, in its own words, and what may be answered. */
 export function requestInquiry(context: InvocationContext): Opening {
   const { pause, request: { ordinal }, at, epoch } = context;
   const wanted = openRequestOf(pause);
   if (pause === undefined || pause === null || wanted === undefined || wanted.kind === "refused") {
-    throw new Error("Cannot ask a person for a server: no request is open");
+    throw new Error("Cannot ask a person during a call: no request is open");
   }
   const { server, how } = pause.wants;
   const entry = entryIn(context);
@@ -34,12 +34,14 @@ export function requestInquiry(context: InvocationContext): Opening {
     tool: entry.canonicalName,
     title: entry.definition.title.slice(0, 200),
     risk: entry.definition.riskLevel,
-    reason: `the server "${server}" asks during this call; ${consequences[wanted.kind]}`,
+    reason: server === undefined
+      ? "the agent asks you; it is told what you answer"
+      : `the server "${server}" asks during this call; ${consequences[wanted.kind]}`,
     preview: isWhole ? text : `${text.slice(0, previewCharactersMax)}…`,
     rule: "",
     ...(isWhole ? {} : { characters: text.length }),
     elicitation: {
-      server,
+      ...(server === undefined ? {} : { server }),
       ...(wanted.kind === "form" ? { fields: wanted.fields } : {}),
       ...(wanted.kind === "url" ? { url: wanted.url } : {}),
       ...(how === "held" ? { held: context.firstIntent ?? pause.intent } : {}),

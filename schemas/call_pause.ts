@@ -1,4 +1,4 @@
-/** What a call yields that has not ended: why it pauses, and with what it goes on (CM-34). */
+/** What a call yields that has not ended: why it pauses, and with what it goes on (CM-34, DM-16). */
 import { z } from "zod";
 import { Failure } from "./failure.ts";
 import { Form, FormContent } from "./form.ts";
@@ -72,10 +72,11 @@ export const RoundKind = z.enum(["held", "retry", "repeat"]);
 /** How the next round goes on. */
 export type RoundKind = z.infer<typeof RoundKind>;
 
-/** The server wants something first. */
+/** The server wants something first, or the tool itself does. */
 export const InputRequired = z.strictObject({
   type: z.literal("input_required"),
-  server: ServerId,
+  /** Absent if a tool of the runtime asks. */
+  server: ServerId.exactOptional(),
   how: RoundKind,
   requests: z.array(ServerRequest).max(limits.mcpRequestsAtOnceMax),
   /** The blob that holds what the server wants back, byte for byte. `memory`: it holds a secret of the host. */
@@ -105,7 +106,7 @@ export const CallPause = z.discriminatedUnion("type", [CallTask, InputRequired])
 /** Why a call pauses. */
 export type CallPause = z.infer<typeof CallPause>;
 
-/** The value of an `mcp.call` outcome that is no end: the key tells it from a result. */
+/** The value of a call's outcome that is no end: the key tells it from a result. */
 export const PausedCall = z.strictObject({ pause: CallPause });
 /** The value of an `mcp.call` outcome that is no end. */
 export type PausedCall = z.infer<typeof PausedCall>;

@@ -88,7 +88,8 @@ const capabilities = z.array(McpCapability).max(McpCapability.options.length);
 /** Arguments of each kind of effect. */
 export const portArgs = {
   "model.generate": generateArgs,
-  "tool.call": toolArgs,
+  /** `round`: the tool wanted a person's answer first, and this is how the call goes on. */
+  "tool.call": toolArgs.extend({ round: CallRound.optional() }),
   "tool.verify": toolArgs,
   /** `whole`: everything of which the subject's preview shows a part. It is shown before `allow` is taken (B18). */
   "question.ask": z.strictObject({ subject: QuestionSubject, whole: WholeText.optional() }),

@@ -97,6 +97,10 @@ export const limits = {
   stateChangesMax: 100,
   todoItemsMax: 100,
   todoTextCharactersMax: 500,
+  /** A question of an agent to a person: its words, what may be chosen (DM-17), and the words of one choice. */
+  clarifyQuestionCharactersMax: 1_000,
+  clarifyChoicesMax: 4,
+  clarifyChoiceCharactersMax: 200,
   /** Marks of one result of which the journal knows the secret's name; those behind them stay bare. */
   resultMarksMax: 100,
   /** Whole results that a conversation knows by their digest; the oldest are forgotten. */

@@ -38,9 +38,10 @@ export const offeredDecisions: { readonly [K in QuestionKind]: readonly Decision
 /** The words that people use for decisions, besides their own names. */
 export const decisionWords: { readonly [word: string]: Decision } = { always: "always_allow_for_session" };
 
-/** What a server wants of a person, in the words of the server; its message is the question's preview. */
+/** What a server, or the agent, wants of a person, in its own words; its message is the question's preview. */
 export const Elicitation = z.strictObject({
-  server: ServerId,
+  /** Absent if the agent asks by a tool of the runtime. */
+  server: ServerId.exactOptional(),
   /** What is to be filled in; absent if it is no form. */
   fields: Form.optional(),
   /** The page to be opened: it is shown, and never opened by us. */

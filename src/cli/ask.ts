@@ -226,7 +226,9 @@ export function describeQuestion(question: OpenQuestion, extent: "whole" | "shor
     ...(kind === "approval" ? [["always", alwaysText(subject)] as const] : []),
     ["question", id],
   ];
-  return ["", `  ${asked[kind]}`, ...rows.map(([name, value]) => `  ${name.padEnd(9)}  ${visible(value)}`)];
+  const isOfAgent = subject.elicitation !== undefined && subject.elicitation.server === undefined;
+  const heading = isOfAgent ? "The agent asks you. Give it nothing that it must not know" : asked[kind];
+  return ["", `  ${heading}`, ...rows.map(([name, value]) => `  ${name.padEnd(9)}  ${visible(value)}`)];
 }
 
 function lengthText({ id, whole, subject }: OpenQuestion, extent: "whole" | "short"): string {

@@ -1,4 +1,4 @@
-/** Forms of servers at the terminal: shown field by field, typed field by field. */
+/** Forms of servers and of the agent at the terminal: shown field by field, typed field by field. */
 import { fillForm, valueProblem } from "../../actors/form.ts";
 import type { FormField } from "../../schemas/form.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
@@ -8,14 +8,14 @@ import { safeText, type Terminal } from "./terminal.ts";
 /** Values as they were typed, by the names of their fields. */
 export type Typed = { readonly [name: string]: unknown };
 
-/** What a server asks for, as rows of the question's card. */
+/** What a server, or the agent, asks for, as rows of the question's card. */
 export function formRows(
   { elicitation, preview }: OpenQuestion["subject"],
 ): readonly (readonly [string, string])[] {
   if (elicitation === undefined) return [];
   const { server, fields = [], url } = elicitation;
   return [
-    ["server", server],
+    ...(server === undefined ? [] : [["server", server] as const]),
     ["says", preview],
     ...fields.map((field) => ["field", fieldText(field)] as const),
     ...(url === undefined

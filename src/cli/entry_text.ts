@@ -149,7 +149,8 @@ function outcomeText(type: string, body: unknown): string {
 function pauseText(pause: unknown): string {
   if (peekText(pause, "type") === "task") return "the server goes on with it as task";
   const count = peekList(pause, "requests").length;
-  return `not yet: the server ${peekText(pause, "server")} wants ${count} ${
+  const server = peekText(pause, "server");
+  return `not yet: ${server === "" ? "the tool" : `the server ${server}`} wants ${count} ${
     count === 1 ? "answer" : "answers"
   } first`;
 }

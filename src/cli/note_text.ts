@@ -38,6 +38,7 @@ export function noteText(type: string, body: unknown): string | undefined {
     case "approval.denied":
       return decidedText(body);
     case "server.answered":
+    case "tool.answered":
       return elicitationText(body);
     case "turn.stuck":
       return `turn ${peekText(body, "turn")} seems stuck: ${peekText(body, "refusals")} calls were refused`;
@@ -198,13 +199,12 @@ function decidedText(body: unknown): string {
   return `${head}${by}${how.length === 0 ? "" : `, ${how.join(", ")}`}`;
 }
 
-/** What a server that asked was told, and if no person said so, why. */
+/** What a server or a tool that asked was told, and if no person said so, why. */
 function elicitationText(body: unknown): string {
   const [action, via] = [peekText(body, "action"), peekText(body, "via")];
   const how = via === "answered" ? "" : ` (${via})`;
-  return `${peekText(body, "ordinal")} ${peekText(body, "server")} round ${
-    peekText(body, "round")
-  }: ${action}${how}`;
+  const asker = peekText(body, "server") || peekText(body, "tool");
+  return `${peekText(body, "ordinal")} ${asker} round ${peekText(body, "round")}: ${action}${how}`;
 }
 
 function planText(body: unknown): string {

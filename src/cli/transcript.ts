@@ -116,7 +116,7 @@ class Transcript implements TurnView {
     }
     if (kind === "note" && type === "turn.planned") this.#noteStages(entry);
     if (kind === "note" && type === "turn.stuck") this.note(entryText(entry));
-    if (kind === "note" && type === "server.answered") this.#noteUnheard(entry);
+    if (kind === "note" && (type === "server.answered" || type === "tool.answered")) this.#noteUnheard(entry);
     if (kind === "message" && type === "catalog.renew") this.#connect(entry);
     if (kind === "input" && renewalAnswers.has(type)) this.#connected(entry);
     if (kind === "intent") this.#ask(entry);
@@ -276,10 +276,13 @@ class Transcript implements TurnView {
     out.line(`  ${mark} ${out.style.bold(name)}  ${out.style.dim(cutTo(rest, room))}`);
   }
 
-  /** A server asked, and no person answered. */
+  /** A server or the agent asked, and no person answered. */
   #noteUnheard(entry: Entry): void {
     const via = peekText(entry.body, "via");
-    if (via !== "answered" && via !== "canceled") this.note(`A server asked: ${entryText(entry)}`);
+    if (via !== "answered" && via !== "canceled") {
+      const asker = entry.type === "tool.answered" ? "The agent" : "A server";
+      this.note(`${asker} asked: ${entryText(entry)}`);
+    }
   }
 
   #decided(asked: Running, { body }: Entry): void {

@@ -53,7 +53,7 @@ export interface QuestionDeskOptions {
   readonly mayAnswer?: ((by: Principal, question: OpenQuestion) => boolean) | undefined;
   /** Looks a question up that is not open here; undefined if there never was one. */
   readonly findClosed: (id: string) => Promise<FoundQuestion | undefined>;
-  /** True for a text that holds a secret: it is not given to a server by a form. */
+  /** True for a text that holds a secret: it is not given to a server, or to the agent, by a form. */
   readonly isSecret?: ((text: string) => boolean) | undefined;
   /** Resolves once no call is held open any more that waits for an answer. */
   readonly untilGone?: ((root: RootAddress, call: IntentId) => Promise<void>) | undefined;
@@ -188,7 +188,7 @@ export class QuestionDesk {
       "form_secret",
       `The value of "${
         secret[0]
-      }" looks like a secret, and secrets are never given to a server by a form: leave it out, or decline`,
+      }" looks like a secret, and secrets are never given by a form: leave it out, or decline`,
     );
   }
 

@@ -35,7 +35,7 @@ export function settlePause(
 }
 
 /**
- * A request of a server: its words are shown without secrets. One whose fields hold what looks like a secret is refused
+ * A request of a server or a tool: its words are shown without secrets. One whose fields hold what looks like a secret is refused
  * as a whole, since they must go back to the server as they came.
  */
 function settleRequest(request: ServerRequest, redactor: Redactor): ServerRequest {
@@ -45,7 +45,7 @@ function settleRequest(request: ServerRequest, redactor: Redactor): ServerReques
   const { message: words, ...rest } = { message: "", ...request };
   const { findings, isWithheld } = redactor.json(rest, "durable");
   if (findings.length > 0 || isWithheld) {
-    const why = "what the server asks for holds what looks like a secret, so nobody is shown it";
+    const why = "what is asked for holds what looks like a secret, so nobody is shown it";
     return { kind: "refused", key: request.key, why: failure("mcp_input_refused", why) };
   }
   if (request.kind === "sampling") return request;

@@ -22,6 +22,7 @@ import type { RawArguments } from "./raw_arguments.ts";
 import { type CallEffects, noEffects, StateChanges } from "./session_state.ts";
 import { settleEnvelope } from "./settle.ts";
 import { settlePause } from "./settle_pause.ts";
+import { createBuiltinCall } from "./builtin_call.ts";
 import { boundsOf, statusOfLost, taskIn } from "./task_patience.ts";
 import { brokenOff, classified, reportFault } from "./tool_fault.ts";
 import { graceOf } from "./terminal_call.ts";
@@ -214,18 +215,7 @@ function adaptersOf(
   { tools, mcp, program, commands = absent }: ToolCallOptions,
 ): { readonly [K in AdapterKey]: Adapter } {
   return {
-    builtin: async (routed) => {
-      const { entry, arguments: input, use, begin } = routed;
-      if (entry.definition.review === "command") return await commands(routed);
-      const tool = tools.get(entry.definition.name);
-      if (tool === undefined) {
-        const message =
-          `There is no built-in tool "${entry.definition.name}": the catalog is from another release`;
-        return { kind: "not_started", failure: failure("tool_failed", message) };
-      }
-      begin();
-      return { kind: "returned", envelope: await tool.handler(input, use) };
-    },
+    builtin: createBuiltinCall(tools, commands),
     authored: absent,
     program: program ?? absent,
     mcp: mcp ?? absent,

@@ -59,6 +59,9 @@ export function useContext(
     catalog,
     clock: options.seams.clock,
     fetch: options.fetch ?? noWayOut,
+    ...("round" in call.request.args && call.request.args.round !== undefined
+      ? { round: deepFreeze(call.request.args.round) }
+      : {}),
   });
 }
 

@@ -1,5 +1,6 @@
 /** The tools that come with the runtime: as sources for catalogs, and as the dispatch map (LC-7). */
 import type { CatalogSource } from "../../schemas/catalog.ts";
+import { clarify } from "./clarify.ts";
 import { listFiles } from "./list_files.ts";
 import { patch } from "./patch.ts";
 import { readFile } from "./read_file.ts";
@@ -14,7 +15,7 @@ import { writeFile } from "./write_file.ts";
 
 /** By source kind: `troupe` tools are about the runtime itself, `runtime` tools act on the machine it runs on. */
 const toolsOf = {
-  troupe: [toolsList, readResult, todo],
+  troupe: [toolsList, readResult, todo, clarify],
   runtime: [listFiles, readFile, searchFiles, writeFile, patch, webExtract, terminal],
 } as const satisfies { readonly [kind in "troupe" | "runtime"]: readonly BuiltinTool[] };
 

@@ -1,5 +1,6 @@
 /** What a built-in tool is: its definition, its handler, and all that a handler may use (LC-5..10). */
 import { z } from "zod";
+import type { CallRound, ServerRequest } from "../../schemas/call_pause.ts";
 import type { ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import type { Json, JsonObject } from "../../schemas/json.ts";
@@ -76,6 +77,8 @@ export interface ToolUseContext {
   readonly clock: Clock;
   /** The one way out by HTTP: where it may lead, the host's network policy says. */
   readonly fetch: GuardedClient["fetch"];
+  /** What became of what the tool wanted of a person first; set for tools that ask, and for no other. */
+  readonly round?: Pick<CallRound, "answers" | "told">;
 }
 
 /** Carries out one call. Returns refusals as envelopes; throws only on a fault. */
@@ -86,6 +89,11 @@ export interface BuiltinTool {
   readonly definition: ToolDefinition;
   readonly inputSchema: z.ZodType;
   readonly handler: ToolHandler;
+  /**
+   * What the tool wants of a person before its handler runs, which is given the answers. It touches nothing: nobody waits
+   * for it, and after a restart it is asked for again. Undefined if the input does not fit: the handler then says why.
+   */
+  readonly asks?: (input: unknown) => readonly ServerRequest[] | undefined;
 }
 
 /** How far a tool goes that does more than look. */
@@ -108,6 +116,8 @@ export interface ToolSketch<S extends z.ZodType> {
   readonly reach?: ToolReach;
   readonly timeoutMs?: number;
   readonly inputSchema: S;
+  /** What it wants of a person first; absent for a tool that asks nobody by itself. */
+  readonly asks?: (input: z.output<S>) => readonly ServerRequest[];
   readonly run: (input: z.output<S>, use: ToolUseContext) => Promise<ToolResultEnvelope>;
 }
 
@@ -116,7 +126,7 @@ const looking: ToolReach = { riskLevel: "low", effectClass: "idempotent", approv
 
 /** Makes a tool; one without a `reach` only looks: low risk, idempotent, no side effects, no approval. */
 export function defineTool<S extends z.ZodType>(sketch: ToolSketch<S>): BuiltinTool {
-  const { name, title, description, resource, capability, parallelSafe, inputSchema } = sketch;
+  const { name, title, description, resource, capability, parallelSafe, inputSchema, asks } = sketch;
   const definition = ToolDefinition.parse({
     name,
     title,
@@ -142,6 +152,12 @@ export function defineTool<S extends z.ZodType>(sketch: ToolSketch<S>): BuiltinT
         errorEnvelope(failure("arguments_invalid", `Cannot use these arguments: ${problem}`)),
       );
     },
+    ...(asks === undefined ? {} : {
+      asks: (input: unknown) => {
+        const parsed = inputSchema.safeParse(input);
+        return parsed.success ? asks(parsed.data) : undefined;
+      },
+    }),
   };
 }
 

@@ -97,6 +97,8 @@ export interface StageOptions {
   readonly answers?: readonly unknown[];
   readonly script?: unknown;
   readonly tools?: readonly ToolSketch[];
+  /** Tools that come with the runtime, as they are. */
+  readonly builtins?: readonly BuiltinTool[];
   readonly ledger?: LedgerLine[];
   readonly strict?: boolean;
   readonly code?: string;
@@ -132,7 +134,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const disk = options.disk ?? new MemoryDisk();
   const handle = disk.open(options.store ?? {});
   const ledger = options.ledger ?? [];
-  const tools = (options.tools ?? []).map((sketch) => toolFrom(sketch, ledger));
+  const sketched = (options.tools ?? []).map((sketch) => toolFrom(sketch, ledger));
+  const tools = [...sketched, ...options.builtins ?? []];
   const provider = createScriptedProvider(Script.parse(options.script ?? { answers: options.answers ?? [] }));
   const starting = startRuntime({
     store: handle,

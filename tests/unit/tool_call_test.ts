@@ -256,6 +256,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
   assert.equal(seen.cwd, nowhere);
   assert.equal(seen.deadlineAtMs, world.now() + 1_000);
   assert.deepEqual([...seen.tools.keys()].sort(), [
+    "clarify",
     "list_files",
     "patch",
     "read_file",
