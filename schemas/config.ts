@@ -57,6 +57,11 @@ export const CommandConfig = z.strictObject({
 /** What commands of agents may be given. */
 export type CommandConfig = z.infer<typeof CommandConfig>;
 
+/** What sessions may read of the past (DM-130): `session`, themselves alone; `operator`, all that their owner has. */
+export const HistoryScope = z.enum(["session", "operator"]);
+/** What sessions may read of the past. */
+export type HistoryScope = z.infer<typeof HistoryScope>;
+
 /** The host's configuration. Unknown keys are refused. */
 export const HostConfig = z.strictObject({
   /** Where sessions are kept: a path of a KV file. */
@@ -70,6 +75,8 @@ export const HostConfig = z.strictObject({
   policy: HostPolicy.prefault({}),
   /** What commands of the tool `terminal` may be given. */
   commands: CommandConfig.prefault({}),
+  /** How far the tool `session_search` reaches; a person is asked before each search all the same. */
+  session_search: z.strictObject({ scope: HistoryScope.default("session") }).prefault({}),
   /** What may be reached over the network besides public https servers. */
   network: NetworkConfig.prefault({}),
   /** Secrets by name, never by value: where each one is. They are taken out of everything that comes in. */

@@ -34,6 +34,8 @@ export const FailureCode = z.enum([
   "too_large",
   "redaction_failed",
   "result_not_found",
+  "session_unknown",
+  "history_scope_refused",
   "poisoned",
   "interrupted",
   // Commands.

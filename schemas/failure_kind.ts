@@ -86,6 +86,8 @@ export const failureKinds = {
   outcome_abandoned: "other",
   too_large: "other",
   redaction_failed: "other",
+  session_unknown: "call_invalid",
+  history_scope_refused: "policy_refusal",
   result_not_found: "other",
   poisoned: "other",
   interrupted: "other",

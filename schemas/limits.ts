@@ -97,6 +97,13 @@ export const limits = {
   stateChangesMax: 100,
   todoItemsMax: 100,
   todoTextCharactersMax: 500,
+  /** A search in the past (DM-17): its results, the characters of each, and what is read for it at most. */
+  historyResultsDefault: 10,
+  historyResultsMax: 50,
+  historyResultCharactersMax: 800,
+  historyQueryCharactersMax: 500,
+  historySessionsMax: 1_000,
+  historyEntriesMax: 500_000,
   /** A question of an agent to a person: its words, what may be chosen (DM-17), and the words of one choice. */
   clarifyQuestionCharactersMax: 1_000,
   clarifyChoicesMax: 4,

@@ -40,6 +40,10 @@ export function noteText(type: string, body: unknown): string | undefined {
     case "server.answered":
     case "tool.answered":
       return elicitationText(body);
+    case "history.read":
+      return `${peekText(body, "ordinal")} ${peekText(body, "sessions")} sessions, ${
+        peekText(body, "entries")
+      } entries, scope ${peekText(body, "scope")}, of ${peekText(body, "owner") || "nobody known"}`;
     case "turn.stuck":
       return `turn ${peekText(body, "turn")} seems stuck: ${peekText(body, "refusals")} calls were refused`;
     case "catalog.changed":

@@ -105,6 +105,8 @@ const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "tool_failed",
   "too_large",
   "result_not_found",
+  "session_unknown",
+  "history_scope_refused",
   "path_outside_root",
   "path_invalid",
   "path_not_found",

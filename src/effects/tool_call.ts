@@ -9,7 +9,13 @@ import type { ErrorProvenance } from "../../schemas/tool_error.ts";
 import type { GuardedClient } from "../net/guarded_client.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
-import type { BuiltinTool, PermissionContext, ToolBlobs, ToolHandler } from "../tools/tool.ts";
+import type {
+  BuiltinTool,
+  PermissionContext,
+  SessionArchive,
+  ToolBlobs,
+  ToolHandler,
+} from "../tools/tool.ts";
 import type { TaskDesk } from "../tasks/task_desk.ts";
 import type { Workspace } from "../tools/workspace.ts";
 import { cleanFailure } from "./clean.ts";
@@ -52,6 +58,8 @@ export interface ToolCallOptions {
   readonly fetch?: GuardedClient["fetch"];
   /** Background tasks; without it tools have none. */
   readonly tasks?: TaskDesk;
+  /** The past that a call may read; without it there is none. */
+  readonly sessionsOf?: (call: ToolCall) => SessionArchive;
   /** Reaches the tools of MCP servers; without it they are refused. */
   readonly mcp?: Adapter;
   /** Reaches the tools of connected programs; without it they are refused. */

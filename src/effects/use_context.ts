@@ -59,6 +59,7 @@ export function useContext(
     catalog,
     clock: options.seams.clock,
     fetch: options.fetch ?? noWayOut,
+    ...(options.sessionsOf === undefined ? {} : { sessions: Object.freeze(options.sessionsOf(call)) }),
     ...("round" in call.request.args && call.request.args.round !== undefined
       ? { round: deepFreeze(call.request.args.round) }
       : {}),

@@ -1,20 +1,19 @@
 /** The performers that depend on the host: models by the agent's home, tools in the session's workspace. */
 import { z } from "zod";
 import { AgentDefinition } from "../../schemas/agent.ts";
+import type { HistoryScope } from "../../schemas/config.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
-import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
 import { type CommandReviewOptions, createCommandReview } from "../effects/command_review.ts";
 import type { Conversations } from "../effects/conversation.ts";
-import type { Adapter } from "../effects/adapter.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
 import { createModelSample } from "../effects/model_sample.ts";
-import { holdsKnownSecret, mayBeSecret } from "../effects/clean.ts";
-import { createMcpCall } from "../effects/mcp_call.ts";
 import { createMcpConnection, type ToolReview } from "../effects/mcp_connection.ts";
 import type { Performance, PerformerResult } from "../effects/performer.ts";
 import { createTaskRun } from "../effects/task_run.ts";
 import { createProgramCall } from "../effects/program_call.ts";
+import { createSessionArchive } from "../effects/session_archive.ts";
 import { createTerminalCall, type TerminalCallOptions } from "../effects/terminal_call.ts";
 import { createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
 import type { Connections } from "../mcp/connections.ts";
@@ -28,6 +27,7 @@ import type { ToolBlobs } from "../tools/tool.ts";
 import { openWorkspace, type Workspace } from "../tools/workspace.ts";
 import { splitModel } from "./agent_folder.ts";
 import { embeddedAgent } from "./embedded.ts";
+import { createHostMcpCall } from "./host_mcp_call.ts";
 import { readHome, type SessionHome } from "./session_home.ts";
 
 /** Sessions whose home is kept in memory; the oldest goes first, and is read again when it is needed. */
@@ -64,12 +64,14 @@ export interface HostReach {
   /** The one way out by HTTP. */
   readonly http: Pick<GuardedClient, "fetch">;
   readonly pins?: ToolReview;
+  /** What sessions may read of the past; by default themselves. */
+  readonly history?: HistoryScope;
 }
 
 /** Makes the performers of a host. */
 export function createHostPerformers(
   services: HostServices,
-  { connections, commands, http, pins }: HostReach,
+  { connections, commands, http, pins, history }: HostReach,
 ): HostPerformers {
   const places = new Places(services);
   const { conversations, catalogOf, journal, rawArguments, redactor, seams } = services;
@@ -90,7 +92,16 @@ export function createHostPerformers(
     seams,
     fetch: http.fetch,
     tasks: services.tasks,
-    mcp: mcpCallOf(services, connections),
+    sessionsOf: ({ root, request, note = () => {} }) =>
+      createSessionArchive({
+        journal,
+        clock: seams.clock,
+        root,
+        isOperators: history === "operator",
+        ordinal: request.args.invocation,
+        note,
+      }),
+    mcp: createHostMcpCall(services, connections),
     program: createProgramCall({ programOf: (name) => services.programs.find(name), seams }),
     commands: createTerminalCall({ ...commands, redactor, seams }),
   });
@@ -127,34 +138,6 @@ export function createHostPerformers(
       seams,
     }),
   };
-}
-
-/** Makes the adapter of MCP tools. */
-function mcpCallOf(services: HostServices, connections: Connections): Adapter {
-  const { redactor, seams, suspended } = services;
-  return createMcpCall({
-    clientOf: (connection) => connections.clientOf(connection),
-    fingerprintOf: (connection) => connections.fingerprintOf(connection),
-    open: (connection) => services.tellConnection(connection, { type: "connection.open" }),
-    refresh: (connection) => {
-      const asked = services.tellConnection(connection, {
-        type: "connection.refresh",
-        rule: "call_refused",
-      });
-      asked.catch(() => {}); // Its answer is news for the next turn; a runtime that stops asks again when it starts.
-    },
-    subscriptions: {
-      count: (connection) => connections.subscribed(sessionOf(connection) ?? connection),
-      keep: async (connection, uri, isWanted) => {
-        const type = isWanted ? "connection.subscribe" : "connection.unsubscribe";
-        await services.tellConnection(connection, { type, uri });
-      },
-    },
-    isSecret: (text) => mayBeSecret(redactor, text),
-    holdsSecret: (text) => holdsKnownSecret(redactor, text),
-    suspended,
-    clock: seams.clock,
-  });
 }
 
 function reviewer({ redactor, rawArguments, seams }: HostServices, places: Places, commands: HostCommands) {

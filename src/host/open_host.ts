@@ -75,6 +75,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       authorize: createLogins({ ...way, trustFile: trustFile(env), known, readSecret }),
       eras: new EraStore(eraFile(trustFile(env)), clock),
     });
+    const history = config.session_search.scope;
     const made: { services: HostServices | undefined } = { services: undefined };
     const store = await openKvStore(location, { log });
     const runtime = await startRuntime({
@@ -82,7 +83,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       seams,
       performers: (services) => {
         made.services = services;
-        return createHostPerformers(services, { connections, commands, http, pins: pinsOf(env) });
+        return createHostPerformers(services, { connections, commands, http, pins: pinsOf(env), history });
       },
       redactor,
       strict: (options.strict ?? false) || config.durability === "strict",

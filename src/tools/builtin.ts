@@ -6,6 +6,7 @@ import { patch } from "./patch.ts";
 import { readFile } from "./read_file.ts";
 import { readResult } from "./read_result.ts";
 import { searchFiles } from "./search_files.ts";
+import { sessionSearch } from "./session_search.ts";
 import { terminal } from "./terminal.ts";
 import type { BuiltinTool } from "./tool.ts";
 import { todo } from "./todo.ts";
@@ -15,7 +16,7 @@ import { writeFile } from "./write_file.ts";
 
 /** By source kind: `troupe` tools are about the runtime itself, `runtime` tools act on the machine it runs on. */
 const toolsOf = {
-  troupe: [toolsList, readResult, todo, clarify],
+  troupe: [toolsList, readResult, todo, clarify, sessionSearch],
   runtime: [listFiles, readFile, searchFiles, writeFile, patch, webExtract, terminal],
 } as const satisfies { readonly [kind in "troupe" | "runtime"]: readonly BuiltinTool[] };
 

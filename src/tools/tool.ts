@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { CallRound, ServerRequest } from "../../schemas/call_pause.ts";
 import type { ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
 import type { Json, JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
@@ -31,6 +32,48 @@ export interface PermissionContext {
 /** An MCP server that tools may know of. */
 export interface McpClient {
   readonly server: string;
+}
+
+/** One message of a session's past: who said it, in words for a model. */
+export interface PastMessage {
+  readonly turn: number;
+  readonly atMs: number;
+  readonly who: string;
+  readonly text: string;
+}
+
+/** A session as it can be read later. */
+export interface PastSession {
+  readonly address: RootAddress;
+  readonly title: string;
+  readonly turns: number;
+  readonly beganAtMs: number;
+  readonly lastAtMs: number;
+  readonly messages: readonly PastMessage[];
+  /** True if a bound was met before its end. */
+  readonly isCut: boolean;
+}
+
+/** Which sessions a call wants to read: `all` of the owner, or that of the call; `only` names one of these. */
+export interface ArchiveWish {
+  readonly all: boolean;
+  readonly only?: RootAddress;
+  readonly signal: AbortSignal;
+  readonly deadlineAtMs: number;
+}
+
+/** How reading ended: why sessions were left out, if some were, and how many cannot be read. */
+export interface ArchiveEnd {
+  readonly cut?: string;
+  readonly unreadable: number;
+}
+
+/** The past, as far as a call may read it. */
+export interface SessionArchive {
+  /** True if the host lets the session read all sessions of its owner. */
+  readonly mayReadAll: boolean;
+  /** Sessions that may be read, newest first. */
+  read(wish: ArchiveWish): AsyncGenerator<PastSession, ArchiveEnd>;
 }
 
 /** Where tools keep what is too large for a message: content-addressed bytes. */
@@ -77,6 +120,8 @@ export interface ToolUseContext {
   readonly clock: Clock;
   /** The one way out by HTTP: where it may lead, the host's network policy says. */
   readonly fetch: GuardedClient["fetch"];
+  /** What was said before; absent where no journal is kept that could be read. */
+  readonly sessions?: SessionArchive;
   /** What became of what the tool wanted of a person first; set for tools that ask, and for no other. */
   readonly round?: Pick<CallRound, "answers" | "told">;
 }

@@ -1,7 +1,7 @@
 /** A whole runtime on a stage: virtual time, a disk in memory, a scripted model, tools that act on an outside ledger. */
 import { AgentDefinition } from "../../schemas/agent.ts";
 import type { CatalogSource } from "../../schemas/catalog.ts";
-import { HostPolicy } from "../../schemas/config.ts";
+import { type HistoryScope, HostPolicy } from "../../schemas/config.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { JsonObject } from "../../schemas/json.ts";
@@ -11,6 +11,7 @@ import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import type { Conversations } from "../../src/effects/conversation.ts";
 import { createProgramCall } from "../../src/effects/program_call.ts";
 import { type CallPerformer, createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
+import { createSessionArchive } from "../../src/effects/session_archive.ts";
 import { loadShelved } from "../../src/effects/shelved.ts";
 import { replay, type ReplayReport } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
@@ -99,6 +100,8 @@ export interface StageOptions {
   readonly tools?: readonly ToolSketch[];
   /** Tools that come with the runtime, as they are. */
   readonly builtins?: readonly BuiltinTool[];
+  /** What sessions may read of the past. */
+  readonly history?: HistoryScope;
   readonly ledger?: LedgerLine[];
   readonly strict?: boolean;
   readonly code?: string;
@@ -144,7 +147,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     ...(options.code === undefined ? {} : { code: options.code }),
     ...(options.hasAnswerer === undefined ? {} : { hasAnswerer: options.hasAnswerer }),
     ...(options.redactor === undefined ? {} : { redactor: options.redactor }),
-    performers: ({ conversations, catalogOf, rawArguments, redactor, seams, programs }) => ({
+    performers: ({ conversations, catalogOf, journal, rawArguments, redactor, seams, programs }) => ({
       "model.generate": createModelGenerate({
         redactor,
         rawArguments,
@@ -168,6 +171,15 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
           appState: (root) => conversations.stateOf(root),
           blobs: createBlobs(),
           seams,
+          sessionsOf: ({ root, request, note = () => {} }) =>
+            createSessionArchive({
+              journal,
+              clock: seams.clock,
+              root,
+              isOperators: options.history === "operator",
+              ordinal: request.args.invocation,
+              note,
+            }),
           program: createProgramCall({ programOf: (name) => programs.find(name), seams }),
         }),
       ),

@@ -24,6 +24,7 @@ const reach: {
   web_extract: ["medium", "idempotent", "prompt", "network.fetch"],
   read_result: ["low", "idempotent", "auto"],
   todo: ["low", "idempotent", "auto"],
+  session_search: ["medium", "idempotent", "prompt", "session.read"],
   clarify: ["low", "idempotent", "auto"],
   tools_list: ["low", "idempotent", "auto"],
 };

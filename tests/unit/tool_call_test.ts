@@ -263,6 +263,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "read_result",
     "sample",
     "search_files",
+    "session_search",
     "terminal",
     "todo",
     "tools_list",
