@@ -76,6 +76,9 @@ export const FailureCode = z.enum([
   "edit_not_found",
   "edit_ambiguous",
   "pattern_invalid",
+  "skill_unknown",
+  "skill_exists",
+  "skill_invalid",
   // Model.
   "script_exhausted",
   "script_mismatch",

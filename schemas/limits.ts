@@ -2,6 +2,7 @@ import { commandLimits } from "./command_limits.ts";
 import { httpLimits } from "./http_limits.ts";
 import { roundLimits } from "./round_limits.ts";
 import { taskLimits } from "./task_limits.ts";
+import { toolLimits } from "./tool_limits.ts";
 
 /** Every bound of the runtime, with its unit in its name, so that they can be compared in one place. */
 export const limits = {
@@ -97,23 +98,13 @@ export const limits = {
   stateChangesMax: 100,
   todoItemsMax: 100,
   todoTextCharactersMax: 500,
-  /** A search in the past (DM-17): its results, the characters of each, and what is read for it at most. */
-  historyResultsDefault: 10,
-  historyResultsMax: 50,
-  historyResultCharactersMax: 800,
-  historyQueryCharactersMax: 500,
-  historySessionsMax: 1_000,
-  historyEntriesMax: 500_000,
-  /** A question of an agent to a person: its words, what may be chosen (DM-17), and the words of one choice. */
-  clarifyQuestionCharactersMax: 1_000,
-  clarifyChoicesMax: 4,
-  clarifyChoiceCharactersMax: 200,
   /** Marks of one result of which the journal knows the secret's name; those behind them stay bare. */
   resultMarksMax: 100,
   /** Whole results that a conversation knows by their digest; the oldest are forgotten. */
   resultsNotedMax: 1_000,
   readFileCharactersDefault: 20_000,
   fileBytesMax: 10 * 1_048_576,
+  ...toolLimits,
   /** A page of the web: how long it may take, what is read of it, and how it may be built. */
   webMsDefault: 20_000,
   webMsMax: 60_000,

@@ -41,6 +41,8 @@ export interface ToolCallOptions {
   /** The sealed catalog of a hash; undefined if there is none. */
   readonly catalogOf: (hash: string) => ResolvedCatalog | undefined;
   readonly workspaceOf: (root: RootAddress) => Workspace;
+  /** The agent's own folder; undefined if it has none. */
+  readonly agentFolderOf?: (root: RootAddress) => Workspace | undefined;
   readonly permissionsOf: (root: RootAddress) => Pick<PermissionContext, "mode" | "capabilities">;
   /** The conversation up to an intent. */
   readonly messages: (root: RootAddress, intent: string) => Promise<readonly ModelMessage[]>;

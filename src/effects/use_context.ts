@@ -32,6 +32,7 @@ export function useContext(
   { call, options, handlers, catalog, entry, signal, deadlineAtMs, state, changes }: UseInput,
 ): ToolUseContext {
   const cwd = options.workspaceOf(call.root);
+  const own = options.agentFolderOf?.(call.root);
   return Object.freeze({
     tools: handlers,
     permission_context: deepFreeze({ ...options.permissionsOf(call.root), workspaces: [cwd] }),
@@ -59,6 +60,7 @@ export function useContext(
     catalog,
     clock: options.seams.clock,
     fetch: options.fetch ?? noWayOut,
+    ...(own === undefined ? {} : { agent_folder: own }),
     ...(options.sessionsOf === undefined ? {} : { sessions: Object.freeze(options.sessionsOf(call)) }),
     ...("round" in call.request.args && call.request.args.round !== undefined
       ? { round: deepFreeze(call.request.args.round) }

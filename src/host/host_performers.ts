@@ -48,6 +48,8 @@ interface Place {
   readonly mode: PermissionMode;
   readonly home: SessionHome;
   readonly workspace: Workspace | Failure;
+  /** The agent's own folder; undefined if it has none, or it is gone. */
+  readonly agentFolder: Workspace | undefined;
   /** Providers by the model that they stand for. */
   readonly providers: Map<string, Promise<ModelProvider>>;
 }
@@ -79,6 +81,7 @@ export function createHostPerformers(
     tools: builtinTools,
     catalogOf,
     workspaceOf: (root) => places.workspaceOf(root),
+    agentFolderOf: (root) => places.known(root).agentFolder,
     permissionsOf: (root) => {
       const { agent, mode } = places.known(root);
       return { mode, capabilities: agent.capabilities };
@@ -237,7 +240,9 @@ class Places {
       const opened = await openWorkspace(home.workspace);
       const workspace = opened.ok ? opened.value : opened.failure;
       const { agent, mode } = created.data.input;
-      return { agent, mode, home, workspace, providers: new Map() };
+      const own = home.agent.kind === "folder" ? await openWorkspace(home.agent.path) : undefined;
+      const agentFolder = own?.ok ? own.value : undefined;
+      return { agent, mode, home, workspace, agentFolder, providers: new Map() };
     }
     return failure("tool_failed", "The session does not say where it is at home: it is from another release");
   }

@@ -7,6 +7,9 @@ import { readFile } from "./read_file.ts";
 import { readResult } from "./read_result.ts";
 import { searchFiles } from "./search_files.ts";
 import { sessionSearch } from "./session_search.ts";
+import { skillManage } from "./skill_manage.ts";
+import { skillView } from "./skill_view.ts";
+import { skillsList } from "./skills_list.ts";
 import { terminal } from "./terminal.ts";
 import type { BuiltinTool } from "./tool.ts";
 import { todo } from "./todo.ts";
@@ -17,7 +20,18 @@ import { writeFile } from "./write_file.ts";
 /** By source kind: `troupe` tools are about the runtime itself, `runtime` tools act on the machine it runs on. */
 const toolsOf = {
   troupe: [toolsList, readResult, todo, clarify, sessionSearch],
-  runtime: [listFiles, readFile, searchFiles, writeFile, patch, webExtract, terminal],
+  runtime: [
+    listFiles,
+    readFile,
+    searchFiles,
+    writeFile,
+    patch,
+    webExtract,
+    terminal,
+    skillsList,
+    skillView,
+    skillManage,
+  ],
 } as const satisfies { readonly [kind in "troupe" | "runtime"]: readonly BuiltinTool[] };
 
 /** The dispatch map, name to tool. */

@@ -5,14 +5,16 @@ import { limits } from "../../schemas/limits.ts";
 import { accept, type Checked, refuse, shown } from "./path.ts";
 import { type BuiltinTool, defineTool, errorEnvelope, textEnvelope } from "./tool.ts";
 
-const Edit = z.strictObject({
+/** One exact piece of a text, and what is to stand in its place. */
+export const Edit = z.strictObject({
   old: z.string().min(1).describe(
     "A piece of the file, exactly as it stands there, with enough around it to be the only one",
   ),
   new: z.string().describe("What is to stand in its place"),
   all: z.boolean().default(false).describe("Replaces every such piece, not the only one"),
 });
-type Edit = z.output<typeof Edit>;
+/** One exact piece of a text, and what is to stand in its place. */
+export type Edit = z.output<typeof Edit>;
 
 const input = z.strictObject({
   path: z.string().min(1).max(limits.pathCharactersMax).describe(
@@ -51,12 +53,14 @@ export const patch: BuiltinTool = defineTool({
   },
 });
 
-interface Edited {
+/** What edits made of a text, and where. */
+export interface Edited {
   readonly text: string;
   readonly report: readonly string[];
 }
 
-function editAll(before: string, edits: readonly Edit[]): Checked<Edited> {
+/** Makes all edits, or none: a piece that is not there, or there more than once, is refused. */
+export function editAll(before: string, edits: readonly Edit[]): Checked<Edited> {
   let text = before;
   const report: string[] = [];
   for (const [place, edit] of edits.entries()) {

@@ -32,10 +32,11 @@ export const readFile: BuiltinTool = defineTool({
   run: (wanted, { cwd }) => readLines(wanted, cwd),
 });
 
-/** The lines of a file that are wanted, as many as may be shown, and how to go on. */
+/** The lines of a file that are wanted, as many as fit into `charactersMax`, and how to go on. */
 export async function readLines(
   { path, offset, limit }: z.output<typeof readLinesInput>,
   workspace: Workspace,
+  charactersMax: number = limits.readFileCharactersDefault,
 ): Promise<ToolResultEnvelope> {
   const read = await workspace.readText(path);
   if (!read.ok) return errorEnvelope(read.failure);
@@ -44,7 +45,8 @@ export async function readLines(
     const message = `Cannot read ${shown(path)} from line ${offset}: it has ${lines.length} lines`;
     return errorEnvelope(failure("arguments_invalid", message));
   }
-  const piece = pieceOf(lines, offset, limit ?? lines.length);
+  const room = charactersMax - noteCharactersMax;
+  const piece = pieceOf(lines, { offset, count: limit ?? lines.length, room });
   const grew = read.value.grew ? ["[the file grew while it was read; read it again for the rest]"] : [];
   const notes = [...piece.notes, ...grew];
   if (notes.length === 0) return textEnvelope(piece.text);
@@ -61,16 +63,18 @@ interface Piece {
   readonly notes: readonly string[];
 }
 
-/** As many whole lines from `offset` on as are wanted and fit. */
-function pieceOf(lines: readonly string[], offset: number, count: number): Piece {
+/** As many whole lines from `offset` on as are wanted and fit into the room, in characters. */
+function pieceOf(
+  lines: readonly string[],
+  { offset, count, room }: { readonly offset: number; readonly count: number; readonly room: number },
+): Piece {
   const last = Math.min(lines.length, offset - 1 + count);
   const wanted = lines.slice(offset - 1, last);
   const all = wanted.join("");
-  if (all.length <= limits.readFileCharactersDefault - noteCharactersMax) {
+  if (all.length <= room) {
     const rest = last < lines.length ? [goOn(offset, last, lines.length)] : [];
     return { text: all, notes: rest };
   }
-  const room = limits.readFileCharactersDefault - noteCharactersMax;
   let used = 0;
   let fit = 0;
   while (used + (wanted[fit]?.length ?? 0) <= room) used += wanted[fit++]?.length ?? 0;

@@ -106,6 +106,8 @@ export interface ToolUseContext {
   readonly notifications: { readonly push: (text: string) => void };
   /** The working folder, behind its guard. */
   readonly cwd: Workspace;
+  /** The agent's own folder, behind its guard; absent for agents that come with us, and if it is gone. */
+  readonly agent_folder?: Workspace;
   readonly blobs: ToolBlobs;
   /** The whole results that this session has got so far, by digest. */
   readonly results: { has(digest: string): Promise<boolean> };
