@@ -14,7 +14,7 @@ export const command = defineCommand({
     "Answers a question of the process that runs the store. QUESTION is its id, as troupe questions shows it.",
     "DECISION is one of those that the question offers: allow, deny or always (always_allow_for_session) for an",
     "approval; run_again, mark_applied, mark_not_applied or abandon for a call that may have happened.",
-    "What a server asks is answered by accept, decline or cancel. The fields of its form follow accept: FIELD=VALUE",
+    "What a server or the agent asks is answered by accept, decline or cancel. The fields follow accept: FIELD=VALUE",
     "each, or one JSON object; defaults stand for fields that are left out. What does not fit is refused, and the",
     "question stays open.",
     "If troupe questions shows a part only, read all of it with troupe questions QUESTION, and say its hash with --shown.",

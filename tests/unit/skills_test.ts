@@ -84,15 +84,18 @@ Deno.test("skill_view reads a skill or a file of it, at most 20,000 characters, 
     "agent/skills/plan/b.md": "part b\n",
     "agent/skills/long/SKILL.md": text("long", "Long", "A line.\n".repeat(5_000)),
     "agent/skills/long/b.md": "b",
+    ...Object.fromEntries(
+      Array.from({ length: 40 }, (_, at) => [`agent/skills/long/${"c".repeat(40)}${at}`, "c"]),
+    ),
     "ws/": "",
   }, async (folder) => {
     const whole = await call(skillView, folder, { name: "plan" });
     assert.equal(whole, `${text("plan").trimEnd()}\n[files beside it: b.md, parts/a.md]`);
     assert.equal(await call(skillView, folder, { name: "plan", file: "parts/a.md" }), "part a\n");
     const long = await call(skillView, folder, { name: "long" });
-    assert.ok(long.length <= 20_000 && long.length > 19_000, `${long.length}`);
+    assert.ok(long.length <= 20_000 && long.length > 17_000, `${long.length}`);
     const next = /go on with offset (\d+)/.exec(long)?.[1];
-    assert.match(long, /\[files beside it: b\.md\]$/);
+    assert.match(long, /\[files beside it: b\.md, c+0, .*\]$/);
     assert.match(await call(skillView, folder, { name: "long", offset: Number(next) }), /^A line\.\n/);
     assert.equal(await call(skillView, folder, { name: "none" }), "skill_unknown");
     assert.equal(await call(skillView, folder, { name: "../../outside" }), "skill_unknown");
