@@ -95,15 +95,7 @@ export function createHostPerformers(
     seams,
     fetch: http.fetch,
     tasks: services.tasks,
-    sessionsOf: ({ root, request, note = () => {} }) =>
-      createSessionArchive({
-        journal,
-        clock: seams.clock,
-        root,
-        isOperators: history === "operator",
-        ordinal: request.args.invocation,
-        note,
-      }),
+    sessionsOf: archives(services, history),
     mcp: createHostMcpCall(services, connections),
     program: createProgramCall({ programOf: (name) => services.programs.find(name), seams }),
     commands: createTerminalCall({ ...commands, redactor, seams }),
@@ -141,6 +133,13 @@ export function createHostPerformers(
       seams,
     }),
   };
+}
+
+/** What each call may read of the past. */
+function archives({ journal, seams: { clock } }: HostServices, history: HostReach["history"]) {
+  const isOperators = history === "operator";
+  return ({ root, request, note = () => {} }: ToolCall) =>
+    createSessionArchive({ journal, clock, root, isOperators, ordinal: request.args.invocation, note });
 }
 
 function reviewer({ redactor, rawArguments, seams }: HostServices, places: Places, commands: HostCommands) {

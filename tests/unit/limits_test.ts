@@ -30,7 +30,11 @@ Deno.test("limits keep what a model is shown of a result, by default and of each
   ]);
   assert.deepEqual(OutputPolicy.parse({}), { modelCharactersMax: 12_000 });
   for (const [name, { definition }] of builtinTools) {
-    assert.equal(definition.outputPolicy.modelCharactersMax, name === "read_file" ? 20_000 : 12_000, name);
+    assert.equal(
+      definition.outputPolicy.modelCharactersMax,
+      ["read_file", "skill_view"].includes(name) ? 20_000 : 12_000,
+      name,
+    );
   }
 });
 

@@ -32,11 +32,16 @@ Deno.test("tools_list lists the enabled tools of the turn's own catalog (DM-5)",
 
 Deno.test("built-in tools are found in the dispatch map under the names of their definitions (LC-5, LC-6, LC-7)", () => {
   assert.deepEqual([...builtinTools.keys()].sort(), [
+    "clarify",
     "list_files",
     "patch",
     "read_file",
     "read_result",
     "search_files",
+    "session_search",
+    "skill_manage",
+    "skill_view",
+    "skills_list",
     "terminal",
     "todo",
     "tools_list",
