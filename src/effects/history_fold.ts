@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Entry } from "../../schemas/entry.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
 import { Principal, principalText } from "../../schemas/principal.ts";
-import { peekText } from "../peek.ts";
+import { peekList, peekText } from "../peek.ts";
 import type { PastMessage } from "../tools/tool.ts";
 import { ConversationFold } from "./conversation_fold.ts";
 
@@ -13,6 +13,8 @@ const Created = z.looseObject({ input: z.looseObject({ principal: Principal }) }
 interface Mark {
   readonly turn: number;
   readonly atMs: number;
+  /** True for what the runtime told the model, as an answer of another session: no person's word. */
+  readonly isNotice: boolean;
 }
 
 /** The past of one session, built entry by entry. */
@@ -39,16 +41,23 @@ export class HistoryFold {
     this.#fold.take(entry);
     const { length } = this.#fold.messages;
     if (length < this.#marks.length) this.#marks.length = length;
-    while (this.#marks.length < length) this.#marks.push({ turn: this.turns, atMs: entry.at });
+    // What a step adds comes last, item by item.
+    const added = entry.kind === "intent" ? peekList(entry.body, "args", "append") : [];
+    while (this.#marks.length < length) {
+      const item = added[this.#marks.length - (length - added.length)];
+      const isNotice = item !== undefined && peekText(item, "type") === "notice";
+      this.#marks.push({ turn: this.turns, atMs: entry.at, isNotice });
+    }
   }
 
   /** What was said, oldest first; the agent's instructions are not part of it. */
   get messages(): readonly PastMessage[] {
     return this.#fold.messages.flatMap((message, place) => {
-      const who = whoSays(message);
       const mark = this.#marks[place];
-      if (who === undefined || mark === undefined) return [];
-      return [{ ...mark, who, text: message.text }];
+      if (mark === undefined) return [];
+      const { turn, atMs, isNotice } = mark;
+      const who = isNotice ? "runtime" : whoSays(message);
+      return who === undefined ? [] : [{ turn, atMs, who, text: message.text }];
     });
   }
 }

@@ -163,6 +163,29 @@ Deno.test("session_search in the operator's scope sees every session of the same
   assert.equal((await nobodys(all)).split("\n").length, 1);
 });
 
+Deno.test("session_search says who said something: no news of the runtime is a person's word", async () => {
+  const stage = await openStage({ script });
+  const other = await begin(stage, { prompts: [] });
+  const session = await begin(stage, { prompts: ["First"] });
+  const relay = { type: "session.relay", to: other, text: "Ask her" } as const;
+  await settled(stage.world, stage.runtime.send(session, relay));
+  await stage.world.advance(1_000);
+  const { report } = await settled(stage.world, stage.runtime.prompt(session, "Second"));
+  await settled(stage.world, report);
+  await stage.world.advance(1_000);
+  const read = await asked(stage, session)({ session: idOf(session) });
+  assert.deepEqual(
+    [...read.matchAll(/, turn (\d), (\w+), \S+Z:\n {2}(.*)/g)].map((match) => match.slice(1)),
+    [
+      ["1", "person", "First"],
+      ["1", "agent", "answer 0"],
+      ["2", "runtime", `[answer from ${other}, outcome completed]`],
+      ["2", "person", "Second"],
+      ["2", "agent", "answer 1"],
+    ],
+  );
+});
+
 Deno.test("session_search gives 10 results by default, 50 at most, of 800 characters each (DM-17)", async () => {
   const stage = await openStage({ script });
   const long = `${"a ".repeat(2_000)}needle ${"z ".repeat(2_000)}`;
