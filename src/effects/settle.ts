@@ -100,7 +100,7 @@ export async function settleEnvelope(
  * Codes that a tool may give to its refusals. All others are the runtime's own words, on approvals, policy, or whether a
  * call was begun: a tool that uses one has failed, and nothing more (DM-48).
  */
-const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
+export const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "arguments_invalid",
   "tool_failed",
   "too_large",
@@ -123,6 +123,23 @@ const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "skill_unknown",
   "skill_exists",
   "skill_invalid",
+  "page_not_text",
+  "page_refused",
+  "page_unreadable",
+  "url_blocked",
+  "url_credentials",
+  "url_invalid",
+  "url_scheme",
+  "url_unresolved",
+  "http_busy",
+  "http_connect_failed",
+  "http_connection_lost",
+  "http_protocol_error",
+  "http_redirect_refused",
+  "http_request_invalid",
+  "http_timed_out",
+  "http_tls_failed",
+  "response_too_large",
   "artifact_failed",
   "command_canceled",
   "command_failed",
