@@ -1,5 +1,6 @@
 /** `agent.yaml`: an agent as data. */
 import { z } from "zod";
+import { Budget } from "./budget.ts";
 import { ImplementationRef } from "./governance.ts";
 import { limits } from "./limits.ts";
 import { Capability } from "./principal.ts";
@@ -86,6 +87,8 @@ export const AgentDefinition = z.strictObject({
   capabilities: z.array(Capability).max(256).default([]),
   overrides: z.record(z.string().max(limits.toolNameCharactersMax), ToolOverride).default({}),
   limits: AgentLimits.prefault({}),
+  /** What each session of the agent may spend in all, with its children. */
+  budget: Budget.optional(),
   exposure: ExposureBudget.optional(),
   profiles: z.record(ProfileKey, AgentProfile).optional(),
   /** The profile of a session that a person begins; without it `main` (CM-97). */

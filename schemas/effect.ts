@@ -1,5 +1,6 @@
 /** What machines may ask of the world, and what comes back: the requests and outcomes of the one port. */
 import { z } from "zod";
+import { Budget } from "./budget.ts";
 import { CallRound, CallTask, SampleMessages } from "./call_pause.ts";
 import { CatalogRef, EntryRef, ResolvedCatalog } from "./catalog.ts";
 import { Failure } from "./failure.ts";
@@ -49,6 +50,8 @@ const generateArgs = z.strictObject({
   maxOutputTokens: z.int().min(1),
   /** Which attempt of this step at this model; absent on the first. */
   attempt: z.int().min(2).optional(),
+  /** What the session may still spend, if that is bounded: the intent is the reservation, and starts once it is durable. */
+  budget: Budget.pick({ tokens: true, cost_usd: true }).exactOptional(),
 });
 
 const toolArgs = z.strictObject({

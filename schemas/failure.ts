@@ -97,6 +97,8 @@ export const FailureCode = z.enum([
   "provider_round_limit_exceeded",
   // Turn and session.
   "turn_canceled",
+  "budget_exceeded",
+  "budget_exhausted",
   "prompt_queue_full",
   "catalog_unavailable",
   "tool_name_collision",

@@ -145,6 +145,8 @@ export const failureKinds = {
   model_refused: "policy_refusal",
   provider_round_limit_exceeded: "other",
   turn_canceled: "canceled",
+  budget_exceeded: "policy_refusal",
+  budget_exhausted: "policy_refusal",
   prompt_queue_full: "rate_limit",
   catalog_unavailable: "other",
   tool_name_collision: "other",

@@ -1,3 +1,4 @@
+import { budgetLimits } from "./budget_limits.ts";
 import { commandLimits } from "./command_limits.ts";
 import { httpLimits } from "./http_limits.ts";
 import { roundLimits } from "./round_limits.ts";
@@ -278,6 +279,8 @@ export const limits = {
   oauthRecordBytesMax: 64 * 1_024,
   oauthEndpointsMax: 32,
   oauthChallengeCharactersMax: 8_192,
+
+  ...budgetLimits,
 
   ...commandLimits,
   ...taskLimits,

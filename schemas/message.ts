@@ -1,6 +1,7 @@
 /** What roots may be told: the inputs of each kind of root, and the replies they give. */
 import { z } from "zod";
 import { AgentDefinition } from "./agent.ts";
+import { Budget, Spent } from "./budget.ts";
 import { CatalogRef, CatalogSource } from "./catalog.ts";
 import { HostPolicy } from "./config.ts";
 import { ResourceUri } from "./effect.ts";
@@ -62,6 +63,8 @@ export const SessionMessage = z.discriminatedUnion("type", [
     outcome: TurnOutcome,
     text: z.string(),
     failure: Failure.optional(),
+    /** What the session that answers has spent so far, in all. */
+    spent: Spent.exactOptional(),
   }),
   /** All servers from the next turn on; a turn that runs keeps what it has (AR-42). */
   z.strictObject({ type: z.literal("session.servers"), servers: SessionServers }),
@@ -150,6 +153,8 @@ export const rootInputs = {
     scope: SessionScope.optional(),
     /** The store that the session was begun in: records of one installation refer to no other's (CM-4). */
     installation: InstallationId.optional(),
+    /** Besides that of its agent: the stricter one counts, field by field. */
+    budget: Budget.optional(),
   }),
   catalog: z.strictObject({
     address: RootAddress,

@@ -33,9 +33,13 @@ export const FinishReason = z.enum(["stop", "tool_calls", "length", "content_fil
 /** Why a model stopped. */
 export type FinishReason = z.infer<typeof FinishReason>;
 
-/** Tokens of one model call; a provider that does not count says 0. */
-export const Usage = z.strictObject({ inputTokens: z.int().min(0), outputTokens: z.int().min(0) });
-/** Tokens of one model call. */
+/** Tokens of one model call; a provider that does not count says 0. Its cost, if the provider tells it. */
+export const Usage = z.strictObject({
+  inputTokens: z.int().min(0),
+  outputTokens: z.int().min(0),
+  costUsd: z.number().min(0).max(limits.budgetCostUsdMax).exactOptional(),
+});
+/** Tokens and cost of one model call. */
 export type Usage = z.infer<typeof Usage>;
 
 /** One tool call as the model made it. `argumentsText` is set instead of `arguments` if it was no JSON object. */
