@@ -1,4 +1,5 @@
 /** What an invocation is created with, told, remembers, and tells. */
+import type { Ledger, Spent } from "../schemas/budget.ts";
 import type { CallTask } from "../schemas/call_pause.ts";
 import type { CommandReview } from "../schemas/command_review.ts";
 import type { Failure } from "../schemas/failure.ts";
@@ -22,6 +23,8 @@ export interface InvocationInput {
   readonly wasRefused?: boolean;
   readonly at: number;
   readonly epoch: number;
+  /** What its turn may still spend, if that is bounded. */
+  readonly ledger?: Ledger;
 }
 
 /** What an invocation is told. */
@@ -66,6 +69,8 @@ export interface InvocationContext extends InvocationInput {
   readonly pause?: Pause | null;
   /** How often the model answered its server. */
   readonly samples?: number;
+  /** What that cost. */
+  readonly spent?: Spent;
   /** Requests of its server that no person answered: the model is told. */
   readonly unheard?: readonly string[];
 }
@@ -74,6 +79,8 @@ export interface InvocationContext extends InvocationInput {
 export interface InvocationEnding extends InvocationResult {
   readonly at: number;
   readonly epoch: number;
+  /** What models cost that answered its server. */
+  readonly spent?: Spent;
 }
 
 /** What a parent is told while an invocation lives. */

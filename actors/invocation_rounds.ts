@@ -20,6 +20,7 @@ import type { InvocationContext, InvocationEvent } from "./invocation_context.ts
 import { momentOf, toolCall } from "./invocation_rules.ts";
 import { doneOf, failedOf } from "./port.ts";
 import { answeredNote, toldOf } from "./round_told.ts";
+import { mayCost, sampleTokens, told, withSample } from "./sample_budget.ts";
 
 /** What is remembered of a call that a server holds up: what it wants, and what of that is answered. */
 export interface Pause {
@@ -107,9 +108,9 @@ function counted(
   settled: Settled,
   moment: Partial<InvocationContext>,
 ): RoundStep {
-  const samples = (context.samples ?? 0) + 1;
-  const step = withMore({ ...context, samples }, settled, moment);
-  return { ...step, changes: { samples, ...step.changes } };
+  const counts = { samples: (context.samples ?? 0) + 1, spent: withSample(context, settled.sample) };
+  const step = withMore({ ...context, ...counts }, settled, moment);
+  return { ...step, changes: { ...counts, ...step.changes } };
 }
 
 function requestIn({ pause }: InvocationContext): ServerRequest {
@@ -132,7 +133,7 @@ export function sampleCall(context: InvocationContext): PortRequestOf<"model.sam
     call: context.request.ordinal,
     ...(system === undefined ? {} : { system }),
     messages: [...messages],
-    maxOutputTokens,
+    maxOutputTokens: sampleTokens(context, maxOutputTokens),
   };
   const deadlineAtMs = context.at + limits.modelCallDurationMs;
   return { port: "model.sample", effect: "idempotent", args, deadlineAtMs };
@@ -256,8 +257,8 @@ interface Settled extends Word {
 }
 
 /** The answer that needs no person: what must not be asked, and what the host lets be answered by defaults. */
-function byRule(request: ServerRequest, { samples = 0 }: InvocationContext): Settled | undefined {
-  if (request.kind === "sampling" && samples >= request.timesMax) {
+function byRule(request: ServerRequest, context: InvocationContext): Settled | undefined {
+  if (request.kind === "sampling" && ((context.samples ?? 0) >= request.timesMax || !mayCost(context))) {
     return { request, action: "decline", via: "exhausted" };
   }
   if (request.kind === "refused") return { request, action: "decline", via: request.why.code };
@@ -274,7 +275,7 @@ function settle(context: InvocationContext, pause: Pause, settled: Settled): Rou
     key: request.key,
     action,
     ...(action === "accept" && content !== undefined ? { content } : {}),
-    ...(sample === undefined ? {} : { sample }),
+    ...(sample === undefined ? {} : { sample: told(sample) }),
   };
   const { server } = pause.wants;
   const isHeard = ["answered", "policy", "canceled", "model"].includes(via);

@@ -258,5 +258,6 @@ export function resultOf(context: InvocationContext, outcome: unknown): Invocati
     ...(context.via === null ? {} : { via: context.via }),
     at: context.at,
     epoch: context.epoch,
+    ...(context.spent === undefined ? {} : { spent: context.spent }),
   };
 }

@@ -2,6 +2,7 @@
  * One conversation: prompts become turns, one at a time; questions of its calls are its children.
  *
  *   preparing -> idle -> (renewing ->) running -> idle; preparing | renewing -> refused
+ *   idle -> refusing -> idle, for a prompt that the budget does not allow
  *
  * Servers are declared, and their connections opened, between turns only: a turn that runs keeps its catalog.
  * Holds positions in the journal, never the conversation itself.
@@ -13,6 +14,7 @@ import { port } from "./port.ts";
 import { questionMachine } from "./question.ts";
 import * as refresh from "./refresh.ts";
 import type { SessionContext, SessionEvent, SessionInput } from "./session_context.ts";
+import * as budget from "./session_budget.ts";
 import * as prompts from "./session_prompts.ts";
 import * as questions from "./session_questions.ts";
 import * as rules from "./session_rules.ts";
@@ -30,6 +32,7 @@ export const sessionMachine = setup({
   },
   actors: { port, turn: turnMachine, question: questionMachine },
   guards: {
+    isSpent: ({ context }) => budget.promptRefusal(context) !== undefined,
     hasPrompt: ({ context }) => context.queue.length > 0,
     isQueueFull: ({ context }) => context.queue.length >= limits.promptsQueuedMax,
     isTurnDone: ({ event }) => rules.isTurnDone(event),
@@ -73,6 +76,12 @@ export const sessionMachine = setup({
       for (const params of prompts.refuseQueue(context)) enqueue({ type: "post", params });
       enqueue.assign({ queue: [] });
     }),
+    refuseSpent: enqueueActions(({ context, enqueue }) => {
+      for (const params of prompts.refuseFirst(context, budget.promptRefusal(context))) {
+        enqueue({ type: "post", params });
+      }
+      enqueue.assign({ queue: context.queue.slice(1) });
+    }),
     startTurn: enqueueActions(({ context, enqueue, event }) => {
       const next = prompts.nextTurn(context, { at: rules.timeOf(event), epoch: rules.epochOf(event) });
       enqueue.spawnChild("turn", { id: `turn/${next.input.turn}`, input: next.input });
@@ -84,11 +93,14 @@ export const sessionMachine = setup({
       });
     }),
     finishTurn: enqueueActions(({ context, enqueue, event }) => {
-      for (const params of prompts.turnReplies(context, event)) enqueue({ type: "post", params });
+      const ledger = budget.afterTurn(context, event);
+      for (const params of prompts.turnReplies({ ...context, ledger }, event)) {
+        enqueue({ type: "post", params });
+      }
       tasks.act(enqueue, context, tasks.afterTurn(context, rules.turnOf(event)));
       enqueue.stopChild(`turn/${context.turn}`);
       for (const question of context.questions) enqueue.stopChild(question.id);
-      enqueue.assign({ current: null, questions: [] });
+      enqueue.assign({ current: null, questions: [], ledger });
     }),
     cancelTurn: enqueueActions(({ context, enqueue, event }) => {
       enqueue.sendTo(`turn/${context.turn}`, { type: "turn.cancel", at: rules.timeOf(event) });
@@ -147,6 +159,7 @@ export const sessionMachine = setup({
     grants: [],
     asked: 0,
     questions: [],
+    ledger: budget.openSessionLedger(input),
   }),
   on: {
     "session.prompt": [
@@ -191,10 +204,12 @@ export const sessionMachine = setup({
     idle: {
       tags: "rest",
       always: [
+        { guard: "isSpent", target: "refusing" },
         { guard: "mustRenew", target: "renewing" },
         { guard: "hasPrompt", target: "running" },
       ],
     },
+    refusing: { entry: "refuseSpent", always: { target: "idle" } },
     renewing: {
       entry: "askRenewal",
       on: {

@@ -1,5 +1,6 @@
 /** The words of the session machine: what it is created with, told, and remembers. */
 import type { AgentDefinition } from "../schemas/agent.ts";
+import type { Budget, Ledger } from "../schemas/budget.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { HostCall } from "../schemas/invocation.ts";
@@ -27,6 +28,8 @@ export interface SessionInput {
   readonly mode: PermissionMode;
   readonly scope?: SessionScope | undefined;
   readonly installation?: string | undefined;
+  /** What it may spend, besides what its agent says. */
+  readonly budget?: Budget | undefined;
 }
 
 /** What a session is told. */
@@ -90,4 +93,6 @@ export interface SessionContext extends SessionInput, StaleState {
   readonly tasks?: readonly OwnTask[];
   /** Those of them whose end the model knows already, from a result. */
   readonly told?: readonly TaskId[];
+  /** What was spent by turns that have ended, and what children hold. */
+  readonly ledger?: Ledger;
 }

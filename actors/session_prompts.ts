@@ -1,10 +1,12 @@
 /** The pure rules for prompts and host calls of a session: which waits, which is refused, which turn it becomes. */
+import type { Spent } from "../schemas/budget.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
 import type { Json } from "../schemas/json.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import { profileKeyOf } from "./profile.ts";
+import { sessionLedger, toldSpent, turnBudget } from "./session_budget.ts";
 import type { PromptRef, SessionContext, SessionEvent } from "./session_context.ts";
 import { ended, expect } from "./session_rules.ts";
 import type { TurnInput, TurnResult } from "./turn_context.ts";
@@ -35,15 +37,17 @@ interface Answered {
   readonly outcome: string;
   readonly text: string;
   readonly why: Failure | null;
+  readonly spent?: Partial<Spent>;
 }
 
-function answered(to: string, { from, outcome, text, why }: Answered): Outgoing {
+function answered(to: string, { from, outcome, text, why, spent }: Answered): Outgoing {
   const message = {
     type: "session.answered",
     from,
     outcome,
     text,
     ...(why === null ? {} : { failure: { ...why } }),
+    ...(spent === undefined ? {} : { spent }),
   };
   return { kind: "message", to, message };
 }
@@ -53,6 +57,12 @@ export function refusePrompt(context: SessionContext, event: SessionEvent): read
   const why = context.refusal ??
     failure("prompt_queue_full", `${limits.promptsQueuedMax} prompts wait already: wait for a turn to end`);
   return refuse(promptOf(event), context.address, why);
+}
+
+/** Refuses the prompt that waits first. */
+export function refuseFirst(context: SessionContext, why: Failure | undefined): readonly Outgoing[] {
+  const [prompt] = context.queue;
+  return prompt === undefined || why === undefined ? [] : refuse(prompt, context.address, why);
 }
 
 /** Refuses every waiting prompt, because the catalog was refused. */
@@ -94,6 +104,7 @@ export function nextTurn(
     ...(profile === undefined ? {} : { profile }),
     ...(call === undefined ? {} : { given: call, principal: prompt.command?.principal }),
     input: prompt.seq,
+    ...turnBudget(context),
   };
   // Notices are for the model: they wait for a turn that asks one.
   return { input, prompt, rest, notices: call === undefined ? [] : context.notices };
@@ -106,11 +117,12 @@ export function dropPrompt(context: SessionContext): readonly Outgoing[] {
   return refuse(prompt, context.address, failure("turn_canceled", "The turn was canceled before it began"));
 }
 
-/** What those who wait for the turn are told. The final text stays in the journal; a reply names where. */
+/** What those who wait for the turn are told, and what the session has spent so far. The final text stays in the journal; a reply names where. */
 export function turnReplies(context: SessionContext, event: SessionEvent): readonly Outgoing[] {
   const result = ended(event).output as TurnResult;
   const prompt = context.current;
   if (prompt === null) return [];
+  const spent = toldSpent(sessionLedger(context));
   const posts: Outgoing[] = [];
   if (prompt.command !== null) {
     const value: Json = {
@@ -120,13 +132,14 @@ export function turnReplies(context: SessionContext, event: SessionEvent): reado
       answer: result.answer,
       ...(result.failure === null ? {} : { failure: { ...result.failure } }),
       ...(result.call === undefined ? {} : { call: result.call as Json }),
+      spent,
     };
     const status = result.outcome === "completed" ? "ok" : "failed";
     posts.push({ kind: "reply", command: prompt.command, status, value });
   }
   if (prompt.replyTo !== null) {
     const { outcome, text, failure: why } = result;
-    posts.push(answered(prompt.replyTo, { from: context.address, outcome, text, why }));
+    posts.push(answered(prompt.replyTo, { from: context.address, outcome, text, why, spent }));
   }
   return posts;
 }

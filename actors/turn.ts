@@ -1,7 +1,8 @@
 /**
  * One turn: model and tools by turns, until the model answers without calls.
  *
- *   binding -> generating -> (waiting | changing ->) planning -> staging -> generating ... -> completed | failed | canceled
+ *   binding -> affording -> generating -> (waiting | changing -> affording ->) planning -> staging -> affording ...
+ *   generating -> completed | failed | canceled; affording -> failed where the budget is used up
  *   binding -> planning -> staging -> completed | canceled, for the one call of a host
  *
  * Takes the exact catalog entry of every call from the turn's frozen catalog: the only name look-up there is (DM-6).
@@ -9,11 +10,14 @@
  */
 import { assign, enqueueActions, sendParent, sendTo, setup } from "xstate";
 import { limits } from "../schemas/limits.ts";
+import { openLedger } from "./budget.ts";
 import { invocationMachine } from "./invocation.ts";
 import type { InvocationEnding } from "./invocation_context.ts";
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import type { TurnContext, TurnEvent, TurnInput, TurnResult } from "./turn_context.ts";
+import * as budget from "./turn_budget.ts";
+import { modelStates } from "./turn_model_states.ts";
 import * as model from "./turn_model.ts";
 import * as notices from "./turn_notices.ts";
 import * as rules from "./turn_rules.ts";
@@ -39,14 +43,26 @@ export const turnMachine = setup({
     mayRetry: ({ context, event }) => model.mayRetryModel(context, failedOf(event).failure),
     mayChange: ({ context, event }) => model.mayChangeModel(context, failedOf(event).failure),
     isStageDone: ({ context }) => context.live.length === 0,
+    isSpent: ({ context }) => budget.modelRefusal(context) !== undefined,
+    isExpiredStage: ({ context }) => context.live.length === 0 && budget.isSpent(context),
     isCanceledStage: ({ context }) => context.live.length === 0 && context.cancelAsked,
     hasNextStage: ({ context }) => context.live.length === 0 && rules.hasNextStage(context),
   },
   actions: {
     post,
-    noteAnswer: assign(({ event }) => {
+    startClock: enqueueActions(({ context, enqueue }) => {
+      const input = budget.wallTimer(context);
+      if (input !== undefined) enqueue.spawnChild("port", { id: "wall", input });
+    }),
+    expire: enqueueActions(({ context, enqueue, event }) => {
+      enqueue.stopChild("wall");
+      enqueue.assign(budget.expired(context, event));
+    }),
+    noteSpent: assign(({ context }) => ({ failure: budget.modelRefusal(context) ?? null })),
+    noteAsk: assign(({ context }) => budget.withAsk(context)),
+    noteAnswer: assign(({ context, event }) => {
       const { at, epoch, intent: answer } = doneOf(event);
-      return { at, epoch, answer, attempt: 1 };
+      return { at, epoch, answer, attempt: 1, ...budget.withAnswer(context, doneOf(event)) };
     }),
     noteText: assign(({ event }) => ({ text: rules.answerOf(doneOf(event)).text })),
     takeGiven: assign(({ context }) => ({ calls: rules.givenCalls(context) })),
@@ -66,7 +82,8 @@ export const turnMachine = setup({
     noteCanceled: assign({ failure: () => rules.canceled() }),
     plan: assign(({ context }) => ({ plan: rules.plan(context), stage: 0, results: [], live: [] })),
     startStage: enqueueActions(({ context, enqueue }) => {
-      const requests = rules.stageRequests(context);
+      const { ledger, requests, refused, notes } = budget.afford(context, rules.stageRequests(context));
+      for (const params of notes) enqueue({ type: "post", params });
       for (const request of requests) {
         enqueue.spawnChild("invocation", {
           id: request.ordinal,
@@ -74,6 +91,8 @@ export const turnMachine = setup({
         });
       }
       enqueue.assign({
+        ledger,
+        results: [...context.results, ...refused],
         live: requests.map((request) => request.ordinal),
         bound: rules.boundWith(context.bound, requests),
       });
@@ -83,19 +102,20 @@ export const turnMachine = setup({
     }),
     nextStage: assign(({ context }) => ({ stage: context.stage + 1 })),
     settleCall: enqueueActions(({ context, enqueue, event }) => {
-      const { at, epoch, ...result } = endingOf(event);
+      const { at, epoch, spent, ...result } = endingOf(event);
       enqueue.stopChild(result.ordinal);
       enqueue.assign({
         at: Math.max(context.at, at),
         epoch: Math.max(context.epoch ?? 0, epoch ?? 0),
         results: [...context.results, result],
         ...notices.toldWith(context, result.told),
+        ...(spent === undefined ? {} : budget.withCosts(context, spent)),
         refused: rules.refusedWith(context, result),
         live: context.live.filter((ordinal) => ordinal !== result.ordinal),
       });
     }),
     cancelCalls: enqueueActions(({ context, enqueue, event }) => {
-      const at = (event as { readonly at: number }).at;
+      const at = "at" in event ? event.at : context.at;
       for (const ordinal of context.live) enqueue.sendTo(ordinal, { type: "invocation.cancel", at });
     }),
     forwardDecision: sendTo(
@@ -127,6 +147,8 @@ export const turnMachine = setup({
   context: ({ input }) => ({
     ...input,
     epoch: input.epoch ?? 0,
+    ledger: openLedger(input.budget),
+    startedAt: input.at,
     refusals: 0,
     step: 0,
     attempt: 1,
@@ -144,45 +166,21 @@ export const turnMachine = setup({
     failure: null,
   }),
   output: ({ context, event }) => rules.turnResult(context, (event as { readonly output?: unknown }).output),
-  on: { "turn.revoked": { actions: "noteGrant" }, "turn.notice": { actions: "noteNotice" } },
+  on: {
+    "turn.revoked": { actions: "noteGrant" },
+    "turn.notice": { actions: "noteNotice" },
+    "xstate.done.actor.wall": { target: ".failed", actions: "expire" },
+    "xstate.error.actor.wall": { target: ".failed", actions: "expire" },
+  },
   states: {
     binding: {
-      entry: { type: "post", params: ({ context }) => rules.boundNote(context) },
+      entry: [{ type: "post", params: ({ context }) => rules.boundNote(context) }, "startClock"],
       always: [
         { guard: "isGiven", target: "planning", actions: "takeGiven" },
-        { target: "generating" },
+        { target: "affording" },
       ],
     },
-    generating: {
-      invoke: {
-        id: "model",
-        src: "port",
-        input: ({ context }) => model.generate(context),
-        onDone: [
-          { guard: "hasNoCalls", target: "completed", actions: ["noteAnswer", "noteText"] },
-          { guard: "isLastRound", target: "failed", actions: ["noteAnswer", "refuseRound"] },
-          { target: "planning", actions: ["noteAnswer", "takeCalls"] },
-        ],
-        onError: [
-          { guard: "mayRetry", target: "waiting", actions: "noteModelFailure" },
-          { guard: "mayChange", target: "changing", actions: "noteModelFailure" },
-          { target: "failed", actions: "noteModelFailure" },
-        ],
-      },
-      // A model call harms nobody, so it may be dropped (K11).
-      on: { "turn.cancel": { target: "canceled", actions: ["noteTime", "noteCanceled"] } },
-    },
-    waiting: {
-      invoke: {
-        id: "timer",
-        src: "port",
-        input: ({ context }) => model.backOff(context),
-        onDone: { target: "generating", actions: "nextAttempt" },
-        onError: { target: "failed" },
-      },
-      on: { "turn.cancel": { target: "canceled", actions: ["noteTime", "noteCanceled"] } },
-    },
-    changing: { entry: "changeModel", always: { target: "generating" } },
+    ...modelStates,
     planning: {
       entry: ["plan", { type: "post", params: ({ context }) => rules.planNote(context) }],
       always: { target: "staging" },
@@ -190,12 +188,15 @@ export const turnMachine = setup({
     staging: {
       entry: "startStage",
       always: [
+        { guard: "isExpiredStage", target: "failed", actions: "mergeState" },
         { guard: "isCanceledStage", target: "canceled", actions: ["mergeState", "noteCanceled"] },
         { guard: "hasNextStage", target: "advancing" },
         { guard: "isGivenDone", target: "completed", actions: "mergeState" },
         { guard: "isStageDone", target: "answering" },
       ],
       on: {
+        "xstate.done.actor.wall": { actions: ["expire", "noteCancel", "cancelCalls"] },
+        "xstate.error.actor.wall": { actions: ["expire", "noteCancel", "cancelCalls"] },
         "xstate.done.actor.*": { actions: "settleCall" },
         "turn.cancel": { actions: ["noteTime", "noteCancel", "cancelCalls"] },
         "turn.decided": { actions: ["noteGrant", "forwardDecision"] },
@@ -204,7 +205,7 @@ export const turnMachine = setup({
       },
     },
     advancing: { entry: ["mergeState", "nextStage"], always: { target: "staging" } },
-    answering: { entry: ["mergeState", "answerStep"], always: { target: "generating" } },
+    answering: { entry: ["mergeState", "answerStep"], always: { target: "affording" } },
     completed: { type: "final", output: "completed" },
     failed: { type: "final", output: "failed" },
     canceled: { type: "final", output: "canceled" },

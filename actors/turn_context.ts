@@ -1,4 +1,6 @@
 /** The words of the turn machine: what it is given, told, remembers, and yields. */
+import type { Budget, Ledger } from "../schemas/budget.ts";
+import type { PortDone, PortFailed } from "../schemas/effect.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { HostCall, InvocationResult } from "../schemas/invocation.ts";
 import type { FormContent } from "../schemas/form.ts";
@@ -37,6 +39,8 @@ export interface TurnInput {
   readonly principal?: string | undefined;
   /** Position of the entry that asked for the turn. */
   readonly input?: number | undefined;
+  /** What is left of the session's budget. */
+  readonly budget?: Budget | undefined;
 }
 
 /** What a turn is told. */
@@ -59,7 +63,10 @@ export type TurnEvent =
   | { readonly type: "turn.notice"; readonly item: HistoryItem }
   | { readonly type: "turn.revoked"; readonly grants: readonly KeptGrant[] }
   | InvocationReport
-  | { readonly type: "xstate.done.actor.call"; readonly output: InvocationEnding; readonly actorId: string };
+  | { readonly type: "xstate.done.actor.call"; readonly output: InvocationEnding; readonly actorId: string }
+  /** The wall time that the budget leaves is over, or nobody can tell. */
+  | { readonly type: "xstate.done.actor.wall"; readonly output: PortDone }
+  | { readonly type: "xstate.error.actor.wall"; readonly error: PortFailed };
 
 /** What a turn remembers. */
 export interface TurnContext extends TurnInput {
@@ -81,6 +88,11 @@ export interface TurnContext extends TurnInput {
   /** Calls that a person refused in this turn: see `refusalKey`. */
   readonly refused: readonly string[];
   readonly cancelAsked: boolean;
+  /** What the turn spent of its budget, and since when it runs; snapshots of earlier releases do not know. */
+  readonly ledger?: Ledger;
+  readonly startedAt?: number;
+  /** The latest words of the model, kept while a budget may make them the last ones. */
+  readonly partial?: { readonly intent: string; readonly text: string };
   readonly answer: string | null;
   /** The final text, set only in the crank that ends the turn: no snapshot holds it. */
   readonly text: string;
@@ -105,4 +117,6 @@ export interface TurnResult {
   /** What came for the model and was not told to it any more. */
   readonly notices?: readonly HistoryItem[];
   readonly told?: readonly TaskId[];
+  /** What it spent, and what its children hold. */
+  readonly ledger?: Ledger;
 }

@@ -1,5 +1,5 @@
 /** Which model a turn asks, how often the same one, and when another one instead (AR-22..29). */
-import type { PortRequestOf } from "../schemas/effect.ts";
+import type { PortArgs, PortRequestOf } from "../schemas/effect.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
 import { kindOf, remedyOf } from "../schemas/failure_kind.ts";
 import { limits } from "../schemas/limits.ts";
@@ -9,7 +9,10 @@ import { attemptsMax, mayHelp, waitAfter } from "./retry.ts";
 import type { TurnContext } from "./turn_context.ts";
 
 /** What the model is asked in this step: only what is new, the rest is in the journal. */
-export function generate(context: TurnContext): PortRequestOf<"model.generate"> {
+export function generate(
+  context: TurnContext,
+  reservation: Pick<PortArgs<"model.generate">, "maxOutputTokens" | "budget">,
+): PortRequestOf<"model.generate"> {
   return {
     port: "model.generate",
     effect: "idempotent",
@@ -20,7 +23,7 @@ export function generate(context: TurnContext): PortRequestOf<"model.generate"> 
       catalog: context.catalog,
       append: [...context.append],
       toolChoice: "auto",
-      maxOutputTokens: context.maxOutputTokens,
+      ...reservation,
       ...(context.attempt === 1 ? {} : { attempt: context.attempt }),
     },
     deadlineAtMs: context.at + limits.modelCallDurationMs,

@@ -9,10 +9,12 @@ import { limits } from "../schemas/limits.ts";
 import { type Outgoing, TurnOutcome } from "../schemas/message.ts";
 import type { HistoryItem, ModelAnswer, ModelCall } from "../schemas/model.ts";
 import { planStages, type StagePlan } from "./batch.ts";
+import { isBounded } from "./budget.ts";
 import type { InvocationEvent, InvocationInput } from "./invocation_context.ts";
 import { catalogOf, entryNamed, entryOf, refOf } from "./library.ts";
 import { withGrant } from "./policy/grant.ts";
 import { refusalKey } from "./policy/refusal.ts";
+import { settlement } from "./turn_budget.ts";
 import type { TurnContext, TurnEvent, TurnResult } from "./turn_context.ts";
 
 /** The answer inside a `model.generate` outcome; its performer parsed it. */
@@ -163,7 +165,7 @@ export function stateNotes({ plan, stage, results }: TurnContext): readonly Outg
 
 /** What an invocation is given. */
 export function invocationInput(context: TurnContext, request: InvocationRequest): InvocationInput {
-  const { capabilities, mode, grants, at, epoch = 0 } = context;
+  const { capabilities, mode, grants, at, epoch = 0, ledger } = context;
   return {
     request,
     capabilities,
@@ -171,6 +173,7 @@ export function invocationInput(context: TurnContext, request: InvocationRequest
     grants,
     at,
     epoch,
+    ...(ledger !== undefined && isBounded(ledger) && { ledger }),
     ...(wasRefused(context, request) && { wasRefused: true }),
   };
 }
@@ -273,14 +276,16 @@ export function canceled(): Failure {
 
 /** How the turn ended. `outcome` is the output of the final state reached. */
 export function turnResult(context: TurnContext, outcome: unknown): TurnResult {
+  const { ledger, text, answer } = settlement(context);
   return {
     turn: context.turn,
     at: context.at,
     outcome: TurnOutcome.parse(outcome),
     steps: context.given === undefined ? context.step + 1 : 0,
-    text: context.text,
-    answer: context.answer,
+    text,
+    answer,
     failure: context.failure,
+    ledger,
     ...(context.given === undefined ? {} : { call: context.results[0] ?? null }),
     ...((context.notices ?? []).length === 0 ? {} : { notices: context.notices }),
     ...((context.told ?? []).length === 0 ? {} : { told: context.told }),

@@ -4,6 +4,7 @@ import { Failure } from "./failure.ts";
 import { Form, FormContent } from "./form.ts";
 import { Digest, ServerId } from "./ids.ts";
 import { limits } from "./limits.ts";
+import { Usage } from "./model.ts";
 
 /** The name under which a server knows one of its requests. */
 const key = z.string().min(1).max(limits.mcpRequestKeyCharactersMax);
@@ -26,6 +27,8 @@ export const Sample = z.strictObject({
   text: z.string(),
   model: z.string().max(200),
   stopReason: z.enum(["endTurn", "maxTokens"]),
+  /** What it cost; a server is not told. */
+  usage: Usage.exactOptional(),
 });
 /** What a model answered to a server. */
 export type Sample = z.infer<typeof Sample>;

@@ -44,6 +44,7 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
       mode: draft.mode ?? "default",
       scope: draft.scope,
       installation: kernel.journal.format.installation,
+      budget: draft.budget,
     }, title),
   ];
   await Promise.all(births);

@@ -1,6 +1,7 @@
 /** Composition root of a runtime that owns its store: opens, recovers, runs, and stops it. */
 import { catalogOf } from "../actors/library.ts";
 import type { AgentDefinition } from "../schemas/agent.ts";
+import type { Budget } from "../schemas/budget.ts";
 import type { CatalogSource } from "../schemas/catalog.ts";
 import type { HostPolicy } from "../schemas/config.ts";
 import type { RootRecord } from "../schemas/entry.ts";
@@ -87,6 +88,8 @@ export interface SessionDraft {
   readonly mode?: PermissionMode | undefined;
   /** Its profile and depth; without it a root session for people. */
   readonly scope?: SessionScope | undefined;
+  /** What it may spend in all, besides what its agent says: the stricter one counts, field by field. */
+  readonly budget?: Budget | undefined;
   readonly title?: string;
 }
 

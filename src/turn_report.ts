@@ -49,7 +49,9 @@ export async function reportOf(
 ): Promise<TurnReport> {
   const reply = stored.value as TurnReply;
   const { call } = reply;
-  const hasAnswer = reply.outcome === "completed" && typeof reply.answer === "string";
+  // A turn that its budget ended answers with the latest words of its model.
+  const isAnswer = reply.outcome === "completed" || reply.failure?.code === "budget_exhausted";
+  const hasAnswer = isAnswer && typeof reply.answer === "string";
   return {
     turn: reply.turn ?? 0,
     outcome: reply.outcome ?? "failed",

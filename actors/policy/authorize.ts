@@ -40,8 +40,9 @@ export interface AuthorizeRequest {
 /** What a check, or all of them together, say of a call. */
 export type Verdict = "allow" | "ask" | "deny";
 
-/** The checks of a call, in their order. `schema` and `scope` are passed before policy is asked, `shown` and `refusal` are made after. */
+/** The checks of a call, in their order. `budget`, `schema` and `scope` are passed before policy is asked, `shown` and `refusal` are made after. */
 export type CheckName =
+  | "budget"
   | "schema"
   | "scope"
   | "enabled"

@@ -59,7 +59,7 @@ async function sample(
     signal,
   );
   if (!collected.ok) return { status: "failed", failure: collected.failure };
-  const { text, calls, finishReason } = collected.answer;
+  const { text, calls, finishReason, usage } = collected.answer;
   if (calls.length > 0) {
     return failed("model_answer_invalid", "The model called a tool, and none was offered to it");
   }
@@ -71,7 +71,7 @@ async function sample(
     return failed("redaction_failed", "The model's answer could not be made safe to send and was withheld");
   }
   const stopReason = finishReason === "length" ? "maxTokens" : "endTurn";
-  const value: Sample = { text: clean.value, model: agent.model.slice(0, 200), stopReason };
+  const value: Sample = { text: clean.value, model: agent.model.slice(0, 200), stopReason, usage };
   return { status: "ok", value: { ...value } };
 }
 

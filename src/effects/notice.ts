@@ -9,7 +9,10 @@ export function describeNotice(
   const from = typeof message["from"] === "string" ? message["from"] : "another session";
   const outcome = typeof message["outcome"] === "string" ? message["outcome"] : "unknown";
   const text = typeof message["text"] === "string" ? message["text"] : "";
-  return `[answer from ${from}, outcome ${outcome}]\n${text}`;
+  const why = message["failure"] as { readonly code?: unknown; readonly message?: unknown } | undefined;
+  // What is there of an answer is a part of one: whoever reads it must know.
+  const reason = why?.code === "budget_exhausted" ? `, ${why.code}: ${String(why.message)}` : "";
+  return `[answer from ${from}, outcome ${outcome}${reason}]\n${text}`;
 }
 
 function describeEnd({ task, kind, title, status, summary }: { readonly [field: string]: unknown }): string {

@@ -115,7 +115,13 @@ Deno.test("session rests until somebody prompts it, then runs a turn and replies
   assert.deepEqual([run.state(), replies(run)], ["idle", [{
     key: "a",
     status: "ok",
-    value: { turn: 1, outcome: "completed", steps: 1, answer: "3.0" } as never,
+    value: {
+      turn: 1,
+      outcome: "completed",
+      steps: 1,
+      answer: "3.0",
+      spent: { model_calls: 1, wall_ms: 1 },
+    } as never,
   }]]);
 });
 
@@ -219,7 +225,13 @@ Deno.test("session answers the root that prompted it, or the one that the prompt
   assert.deepEqual(first, {
     to: other,
     type: "session.answered",
-    message: { type: "session.answered", from: self, outcome: "completed", text: "For you." },
+    message: {
+      type: "session.answered",
+      from: self,
+      outcome: "completed",
+      text: "For you.",
+      spent: { model_calls: 1, wall_ms: 1 },
+    },
   });
   const { outcome, failure: why } = second?.message as { outcome: string; failure: { code: string } };
   assert.deepEqual([second?.to, outcome, why.code], [third, "failed", "script_exhausted"]);

@@ -1,0 +1,28 @@
+/** What the model costs that answers a server during a call: counted by the call, and bounded by its turn's budget. */
+import type { Spent } from "../schemas/budget.ts";
+import type { Sample } from "../schemas/call_pause.ts";
+import { exhaustion, leftOf, nothing, plus, spend } from "./budget.ts";
+import type { InvocationContext } from "./invocation_context.ts";
+import { spentBy } from "./turn_budget.ts";
+
+/** True unless nothing is left. Calls of one stage know nothing of each other's. */
+export function mayCost({ ledger, spent = {} }: InvocationContext): boolean {
+  return ledger === undefined || exhaustion(spend(ledger, spent)) === undefined;
+}
+
+/** How much the model may say, if a server wants so much. */
+export function sampleTokens({ ledger, spent = {} }: InvocationContext, wanted: number): number {
+  const left = ledger === undefined ? undefined : leftOf(spend(ledger, spent)).tokens;
+  return Math.max(1, Math.min(wanted, left ?? Infinity));
+}
+
+/** What the call cost with one more answer, or one that did not come. */
+export function withSample({ spent = {} }: InvocationContext, sample: Sample | undefined): Spent {
+  const cost = sample?.usage === undefined ? {} : spentBy(sample.usage);
+  return plus(plus(nothing, spent), { ...cost, model_calls: 1 });
+}
+
+/** What the server is told: the cost is not its business. */
+export function told({ usage: _, ...sample }: Sample): Sample {
+  return sample;
+}
