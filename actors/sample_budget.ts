@@ -6,20 +6,20 @@ import type { InvocationContext } from "./invocation_context.ts";
 import { spentBy } from "./turn_budget.ts";
 
 /** True unless nothing is left. Calls of one stage know nothing of each other's. */
-export function mayCost({ ledger, spent = {} }: InvocationContext): boolean {
+export function mayCost({ ledger, spent = nothing }: InvocationContext): boolean {
   return ledger === undefined || exhaustion(spend(ledger, spent)) === undefined;
 }
 
 /** How much the model may say, if a server wants so much. */
-export function sampleTokens({ ledger, spent = {} }: InvocationContext, wanted: number): number {
+export function sampleTokens({ ledger, spent = nothing }: InvocationContext, wanted: number): number {
   const left = ledger === undefined ? undefined : leftOf(spend(ledger, spent)).tokens;
   return Math.max(1, Math.min(wanted, left ?? Infinity));
 }
 
 /** What the call cost with one more answer, or one that did not come. */
-export function withSample({ spent = {} }: InvocationContext, sample: Sample | undefined): Spent {
+export function withSample({ spent = nothing }: InvocationContext, sample: Sample | undefined): Spent {
   const cost = sample?.usage === undefined ? {} : spentBy(sample.usage);
-  return plus(plus(nothing, spent), { ...cost, model_calls: 1 });
+  return plus(spent, { ...cost, model_calls: 1 });
 }
 
 /** What the server is told: the cost is not its business. */

@@ -61,7 +61,10 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
   const settings = await readHostSettings(cli.env);
   const { loadAgent } = await import("../host/agent_folder.ts");
   const agent = await loadAgent(name, { cwd: cli.cwd, digest: cli.seams.digest });
-  const place = await preparePlace(cli, agent, { given: { ...given, script: undefined }, settings });
+  const place = await preparePlace(cli, agent, {
+    given: { ...given, script: undefined, budget: undefined },
+    settings,
+  });
   const acting = {
     location: storeLocation(given.store, cli.env, settings),
     config: settings.config,

@@ -22,6 +22,7 @@ export const commands: { readonly [name: string]: CommandRow } = {
     summary: "show what governed a session: tools, bindings, calls",
     load: () => import("./inspect.ts"),
   },
+  budget: { summary: "show what a session may spend, and what it spent", load: () => import("./budget.ts") },
   replay: { summary: "replay a session or an exported file, and compare", load: () => import("./replay.ts") },
   export: { summary: "write a session to a file that can be replayed", load: () => import("./export.ts") },
   questions: { summary: "list the questions that wait for a person", load: () => import("./questions.ts") },

@@ -1,4 +1,5 @@
 /** Where a command acts: a session that it begins, or one that it goes on with. */
+import type { Budget } from "../../schemas/budget.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
@@ -7,6 +8,7 @@ import type { LoadedAgent } from "../host/agent_folder.ts";
 import { isAbsolute, type readHostSettings, workspaceFolder } from "../host/home.ts";
 import type { ActingHost } from "../host/host.ts";
 import { readHome, type SessionHome } from "../host/session_home.ts";
+import { budgetOption, parseBudget } from "./budget_option.ts";
 import type { Call, Cli } from "./cli.ts";
 import { UsageError } from "./exit.ts";
 import { peekList, peekText } from "../peek.ts";
@@ -30,6 +32,7 @@ export const placeOptions = {
     value: "KEY",
     help: "the profile of agent.yaml whose tools are visible; default: that for people",
   },
+  budget: budgetOption,
   script: { kind: "text", value: "FILE", help: "play this script instead of the one that the agent names" },
 } as const;
 
@@ -52,7 +55,7 @@ export async function preparePlace(
   agent: LoadedAgent,
   { given, settings }: PlaceRequest,
 ): Promise<(host: ActingHost) => Promise<Place>> {
-  const { session: name, mode, profile } = given;
+  const { session: name, mode, profile, budget: asked } = given;
   if (name !== undefined) {
     refuseWithSession(given);
     return (host) => resume(host, agent, name);
@@ -60,8 +63,12 @@ export async function preparePlace(
   const scope = profile === undefined ? undefined : { profile };
   const refused = refuseProfile(agent.definition, scope ?? {});
   if (refused !== undefined) throw new UsageError(refused.code, refused.message);
+  const budget = asked === undefined ? undefined : parseBudget(asked);
   const home = await homeOf(cli, agent, { given, settings });
-  return async (host) => ({ session: await begin(host, agent, { home, mode, scope }), fromSeq: 1 });
+  return async (host) => ({
+    session: await begin(host, agent, { home, mode, scope, budget }),
+    fromSeq: 1,
+  });
 }
 
 /** Absolute, real paths: whoever resumes the session may work elsewhere. */
@@ -92,7 +99,7 @@ async function realPath(cli: Cli, path: string, what: string): Promise<string> {
 
 /** What a session began with stays: it is in its journal. */
 function refuseWithSession(given: Given): void {
-  for (const option of ["script", "workspace", "mode", "profile"] as const) {
+  for (const option of ["script", "workspace", "mode", "profile", "budget"] as const) {
     if (given[option] === undefined) continue;
     throw new UsageError(
       "option_invalid",
@@ -106,17 +113,18 @@ export interface Beginning {
   readonly home: SessionHome;
   readonly mode?: PermissionMode | undefined;
   readonly scope?: SessionScope | undefined;
+  readonly budget?: Budget | undefined;
 }
 
 /** Begins a session of an agent. */
 export function begin(
   host: ActingHost,
   agent: LoadedAgent,
-  { home, mode = "default", scope }: Beginning,
+  { home, mode = "default", scope, budget }: Beginning,
 ): Promise<RootAddress> {
   const { definition, coreRevision, servers } = agent;
   const title = definition.name;
-  return host.createSession({ agent: definition, coreRevision, home, title, servers, mode, scope });
+  return host.createSession({ agent: definition, coreRevision, home, title, servers, mode, scope, budget });
 }
 
 async function resume(host: ActingHost, agent: LoadedAgent, name: string): Promise<Place> {

@@ -43,6 +43,7 @@ export const command = defineCommand({
     'troupe run ./my-agent "Explain src/main.ts" --workspace .',
     'troupe run ./my-agent "Go on" --session last --answer deny',
     'troupe run ./my-agent "Say what you would change" --mode plan',
+    'troupe run ./my-agent "Look around" --budget tokens=20000,tool_calls=50',
     'troupe run ./my-agent "Look around" --json > entries.jsonl',
   ],
   run,
@@ -96,6 +97,7 @@ function checkPrompt(text: string): void {
 /** A turn that did not complete. Its own failure says why; a cancel has none. */
 export function notCompleted({ turn, outcome, failure }: TurnReport): CheckFailedError {
   const why = failure?.message ?? "it has no answer";
+  if (turn === 0 && failure !== undefined) return new CheckFailedError(failure.code, `No turn began: ${why}`);
   return new CheckFailedError(
     failure?.code ?? `turn_${outcome}`,
     `The turn ${turn} ended as ${outcome}: ${why}`,

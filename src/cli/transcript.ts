@@ -100,6 +100,7 @@ class Transcript implements TurnView {
   }
 
   end(report: TurnReport): void {
+    if (report.turn === 0) return; // None began: the error says why.
     const { out } = this.#terminal;
     const took = this.#startedAt === undefined ? "" : `, ${durationText(this.#endedAt - this.#startedAt)}`;
     const words = `turn ${report.turn} ${report.outcome}: ${counted(report.steps, "step")}, ${

@@ -1,6 +1,7 @@
 /** What is said at an owner's door: one JSON text a line, requests in, items, one end or one error a request out. */
 import { z } from "zod";
 import { AgentDefinition } from "../../schemas/agent.ts";
+import { Budget } from "../../schemas/budget.ts";
 import { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import { Failure } from "../../schemas/failure.ts";
 import { Digest, IntentId, RootAddress, ServerId } from "../../schemas/ids.ts";
@@ -18,7 +19,7 @@ import type { OpenQuestion } from "../effects/question_ask.ts";
 import { SessionHome } from "../host/session_home.ts";
 
 /** Version of the protocol; a client that speaks another one is told so. */
-export const doorVersion = 6;
+export const doorVersion = 7;
 
 const entries: z.ZodType<readonly Entry[]> = z.array(Entry);
 
@@ -100,6 +101,7 @@ export const doorMethods = {
       servers: DoorServers,
       mode: PermissionMode.optional(),
       scope: SessionScope.optional(),
+      budget: Budget.optional(),
     }),
     item: z.never(),
     end: RootAddress,

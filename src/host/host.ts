@@ -1,5 +1,6 @@
 /** What commands do with sessions, whoever holds the store: this process, or another one behind its door. */
 import type { AgentDefinition } from "../../schemas/agent.ts";
+import type { Budget } from "../../schemas/budget.ts";
 import type { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { HostCall } from "../../schemas/invocation.ts";
@@ -51,6 +52,8 @@ export interface SessionOrder {
   readonly mode?: PermissionMode | undefined;
   /** Its profile; without it that for people. */
   readonly scope?: SessionScope | undefined;
+  /** What it may spend in all, besides what its agent says. */
+  readonly budget?: Budget | undefined;
 }
 
 /** What begins a turn: words for the model, or a call that needs none. */

@@ -76,6 +76,7 @@ async function createSession(
     servers: await declarer.declare(order.home, order.servers, order.agent.capabilities),
     mode: order.mode,
     scope: order.scope,
+    budget: order.budget,
     title: order.title,
   });
 }
