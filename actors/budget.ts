@@ -157,13 +157,12 @@ export function exhaustion(ledger: Ledger, of: readonly BudgetField[] = needed):
   if (field === undefined) return undefined;
   const { budget, spent } = ledger;
   const held = heldOf(ledger)[field];
-  const rest = held === 0 ? "" : `, ${amountText(field, held)} held by children`;
-  const bound = amountText(field, budget[field] ?? 0);
+  const rest = held === 0 ? "" : `, ${held} held by children`;
   return failure(
     "budget_exhausted",
-    `The budget of the session is used up: ${
-      amountText(field, spent[field])
-    } of ${bound} spent${rest}; begin a session with a larger budget`,
+    `The budget of the session is used up: ${spent[field]} of ${
+      amountText(field, budget[field] ?? 0)
+    } spent${rest}; begin a session with a larger budget`,
   );
 }
 
@@ -176,14 +175,13 @@ const units: { readonly [F in BudgetField]: string } = {
   children: "children",
 };
 
-/** An amount in words. */
-export function amountText(field: BudgetField, amount: number): string {
+function amountText(field: BudgetField, amount: number): string {
   return `${amount} ${units[field]}`;
 }
 
 /** A refusal of what would cost more than what is left. */
 export function exceeded(field: BudgetField, asked: number, left: number): Failure {
-  const wanted = Number.isFinite(asked) ? `${amountText(field, asked)} are wanted` : `no bound was asked for`;
+  const wanted = Number.isFinite(asked) ? `${asked} wanted` : "wanted without a bound";
   return failure(
     "budget_exceeded",
     `The budget of the session leaves ${amountText(field, left)}, ${wanted}: go on with less, or without`,

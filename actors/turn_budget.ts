@@ -37,8 +37,8 @@ export function reservation(
 }
 
 /** A model is asked: whatever becomes of it, nobody can say that it cost nothing. */
-export function withAsk(context: TurnContext): Pick<TurnContext, "ledger"> {
-  return { ledger: spend(ledgerOf(context), { model_calls: 1 }) };
+export function withAsk(context: TurnContext): Pick<TurnContext, "ledger" | "asked"> {
+  return { ledger: spend(ledgerOf(context), { model_calls: 1 }), asked: context.step };
 }
 
 /** A model answered: what it cost is committed; its words are kept for the case that they are the last ones. */

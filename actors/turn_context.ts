@@ -91,6 +91,8 @@ export interface TurnContext extends TurnInput {
   /** What the turn spent of its budget, and since when it runs; snapshots of earlier releases do not know. */
   readonly ledger?: Ledger;
   readonly startedAt?: number;
+  /** The latest step in which a model was asked. */
+  readonly asked?: number;
   /** The latest words of the model, kept while a budget may make them the last ones. */
   readonly partial?: { readonly intent: string; readonly text: string };
   readonly answer: string | null;

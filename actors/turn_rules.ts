@@ -281,7 +281,7 @@ export function turnResult(context: TurnContext, outcome: unknown): TurnResult {
     turn: context.turn,
     at: context.at,
     outcome: TurnOutcome.parse(outcome),
-    steps: context.given === undefined ? context.step + 1 : 0,
+    steps: context.given === undefined ? (context.asked ?? context.step) + 1 : 0,
     text,
     answer,
     failure: context.failure,

@@ -53,6 +53,11 @@ async function askAll(puppet: Puppet, requests: readonly PortRequest[]): Promise
 Deno.test("kernel starts a model call, a built-in read and an idempotent call of a server before their unit is durable, and nothing else (K9)", async () => {
   const requests: readonly (readonly [name: string, request: PortRequest, isEarly: boolean])[] = [
     ["model", modelCall, true],
+    [
+      "model with a budget",
+      { ...modelCall, args: { ...modelCall.args, budget: { tokens: 5 } } } as PortRequest,
+      false,
+    ],
     ["read of the runtime", callTo({}), true],
     ["read of troupe", callTo({}, { sourceKind: "troupe" }), true],
     ["read with side effects", callTo({ sideEffects: true }), false],
