@@ -6,6 +6,7 @@
 import { type Budget, BudgetField, type Ledger, type Spent } from "../schemas/budget.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
+import type { Outgoing } from "../schemas/message.ts";
 
 /** A number for some of the fields. */
 export type Amounts = { readonly [F in BudgetField]?: number };
@@ -148,6 +149,16 @@ export function release(ledger: Ledger, child: string, spent: Partial<Spent>): L
   if (!Object.hasOwn(ledger.reserved, child)) return ledger;
   const { [child]: _, ...reserved } = ledger.reserved;
   return { ...spend(ledger, spent), reserved };
+}
+
+/** The record that a child holds a part from now on: `troupe budget` reads it. */
+export function reservedNote(child: string, part: Budget): Outgoing {
+  return { kind: "note", type: "budget.reserved", body: { child, share: { ...part } } };
+}
+
+/** The record that a child has ended, and gave back what it did not spend. */
+export function releasedNote(child: string, spent: Partial<Spent>): Outgoing {
+  return { kind: "note", type: "budget.released", body: { child, spent: { ...spent } } };
 }
 
 /** Why no model can be asked any more: the first field that is used up, with its figures. Undefined while one can. */

@@ -159,7 +159,6 @@ export const sessionMachine = setup({
     grants: [],
     asked: 0,
     questions: [],
-    ledger: budget.openSessionLedger(input),
   }),
   on: {
     "session.prompt": [

@@ -2,18 +2,16 @@
 import type { Budget, Ledger, Spent } from "../schemas/budget.ts";
 import type { Failure } from "../schemas/failure.ts";
 import { absorb, exhaustion, isBounded, leftOf, openLedger, strictest } from "./budget.ts";
-import type { SessionContext, SessionEvent, SessionInput } from "./session_context.ts";
+import type { SessionContext, SessionEvent } from "./session_context.ts";
 import { ended } from "./session_rules.ts";
 import type { TurnResult } from "./turn_context.ts";
 
-/** A new session's ledger: the stricter of what its agent may spend and of what it was given, field by field. */
-export function openSessionLedger({ agent, budget }: Pick<SessionInput, "agent" | "budget">): Ledger {
-  return openLedger(strictest(agent.budget, budget));
-}
-
-/** The ledger of a session; snapshots of earlier releases have none, and go on from nothing. */
-export function sessionLedger(context: SessionContext): Ledger {
-  return context.ledger ?? openSessionLedger(context);
+/**
+ * The ledger of a session. Before its first turn has ended, also in snapshots of earlier releases, nothing is spent of the
+ * stricter of what its agent may spend and of what it was given, field by field.
+ */
+export function sessionLedger({ ledger, agent, budget }: SessionContext): Ledger {
+  return ledger ?? openLedger(strictest(agent.budget, budget));
 }
 
 /** Why the first waiting prompt gets no turn: nothing is left. A call of a host asks no model, so it needs only time. */

@@ -44,8 +44,9 @@ export const turnMachine = setup({
     mayChange: ({ context, event }) => model.mayChangeModel(context, failedOf(event).failure),
     isStageDone: ({ context }) => context.live.length === 0,
     isSpent: ({ context }) => budget.modelRefusal(context) !== undefined,
+    isCanceledStage: ({ context }) =>
+      context.live.length === 0 && context.cancelAsked && !budget.isSpent(context),
     isExpiredStage: ({ context }) => context.live.length === 0 && budget.isSpent(context),
-    isCanceledStage: ({ context }) => context.live.length === 0 && context.cancelAsked,
     hasNextStage: ({ context }) => context.live.length === 0 && rules.hasNextStage(context),
   },
   actions: {
@@ -188,8 +189,8 @@ export const turnMachine = setup({
     staging: {
       entry: "startStage",
       always: [
-        { guard: "isExpiredStage", target: "failed", actions: "mergeState" },
         { guard: "isCanceledStage", target: "canceled", actions: ["mergeState", "noteCanceled"] },
+        { guard: "isExpiredStage", target: "failed", actions: "mergeState" },
         { guard: "hasNextStage", target: "advancing" },
         { guard: "isGivenDone", target: "completed", actions: "mergeState" },
         { guard: "isStageDone", target: "answering" },

@@ -7,7 +7,7 @@ import type { Runtime } from "../../src/runtime.ts";
 import type { HostPerformers } from "../../src/host_services.ts";
 import type { MemoryStore } from "../support/memory_store.ts";
 import type { Plan } from "./plan.ts";
-import { guardedTurn, wirePoisonous } from "./poisonous.ts";
+import { guardedTurn, misguidedTurn, wirePoisonous } from "./poisonous.ts";
 
 /** Where a bug sits: between runtime and disk, in the performers, in the machines, in the running kernel. */
 export interface Bug {
@@ -250,6 +250,11 @@ export const canaries: readonly Canary[] = [
     name: "whatever a person answers, the call is made",
     bug: { wire: (desk) => guardedTurn(wirePoisonous(desk), "isGranted", () => true) },
     rules: ["I5", "K25"],
+  },
+  {
+    name: "a turn asks its model whatever its budget says",
+    bug: { wire: (desk) => misguidedTurn(wirePoisonous(desk), "isSpent", () => false) },
+    rules: ["I16"],
   },
   {
     name: "a machine decides by what is not in the journal",

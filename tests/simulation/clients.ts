@@ -1,5 +1,6 @@
 /** Clients and an operator: what they mean to do, what they were told, and what they repeat after every restart. */
 import type { RootAddress } from "../../schemas/ids.ts";
+import type { Budget } from "../../schemas/budget.ts";
 import type { CatalogSource } from "../../schemas/catalog.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import { HostPolicy } from "../../schemas/config.ts";
@@ -36,6 +37,8 @@ export interface ClientAction {
 /** Options of {@linkcode Clients}. */
 export interface ClientsOptions {
   readonly scenario: Scenario;
+  /** What the session with this index may spend. */
+  readonly budgetOf: (index: number) => Budget | undefined;
   readonly disk: MemoryDisk;
   readonly outside: Outside;
   /** True if clients repeat themselves and roots are put to sleep, as chance has it. */
@@ -199,6 +202,7 @@ export class Clients {
       home: "simulation",
       sources: [this.#sourceOf(1)],
       policy: HostPolicy.parse({}),
+      budget: this.#options.budgetOf(index),
     }).then((address) => {
       this.sessions[index] ??= address;
       this.#options.trace(`${life.number} session ${index} is ${address}`);

@@ -11,6 +11,7 @@ import { loadShelved } from "../../src/effects/shelved.ts";
 import { replay } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { digestNow } from "../support/world.ts";
+import { judgeBudgets } from "./budgets.ts";
 import { principal } from "./clients.ts";
 import { judgeEffects } from "./effect_judges.ts";
 import type { Complain, Evidence } from "./evidence.ts";
@@ -49,6 +50,7 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
   judgeIntents(one);
   await judgeReplay(one);
   await judgeEffects(one);
+  judgeBudgets(one);
   judgeRest(one);
   return new Set([...streams.values()].flatMap((entries) => entries.flatMap(namesOf)));
 }

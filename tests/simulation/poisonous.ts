@@ -76,6 +76,13 @@ export function guardedTurn(machines: WiredMachines, name: string, guard: () => 
   return { ...machines, session: withActor(machines.session, "turn", withActor(turn, "invocation", broken)) };
 }
 
+/** The machines with one guard of turns replaced: a planted bug. */
+export function misguidedTurn(machines: WiredMachines, name: string, guard: () => boolean): WiredMachines {
+  const turn = partsOf(machines.session).actors["turn"] as AnyStateMachine;
+  const broken = turn.provide({ guards: { [name]: guard } } as never);
+  return { ...machines, session: withActor(machines.session, "turn", broken) };
+}
+
 /** Wires machines that tell how every invocation ended, as its turn sees it: `turn` counts from 1 in its session. */
 export function wireTelling(
   desk: CrankDesk,

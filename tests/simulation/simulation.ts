@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { limits } from "../../schemas/limits.ts";
 import { MemoryDisk } from "../support/memory_store.ts";
 import { createRandom } from "../support/world.ts";
+import { budgetOf } from "./budgets.ts";
 import type { Bug } from "./bugs.ts";
 import { type ClientAction, Clients } from "./clients.ts";
 import type { Counts, Verdict, Violation } from "./evidence.ts";
@@ -52,7 +53,17 @@ class Simulation {
       "mailbox_full",
       ...plan.misreading > 0 ? ["store_busy", "root_quarantined"] : [],
     ]);
-    const clients = new Clients({ scenario, disk, outside, isUnruly, excuses, trace: note, complain });
+    const budgets = (index: number) => budgetOf(plan, index);
+    const clients = new Clients({
+      scenario,
+      budgetOf: budgets,
+      disk,
+      outside,
+      isUnruly,
+      excuses,
+      trace: note,
+      complain,
+    });
     [this.#outside, this.#clients] = [outside, clients];
     this.#lives = new Lives({ plan, disk, nature, dice, outside, clients, bug, note, complain });
   }

@@ -7,6 +7,7 @@ import type { PerformerResult } from "../../src/effects/performer.ts";
 import { ModelError } from "../../src/model/provider.ts";
 import type { BuiltinTool } from "../../src/tools/tool.ts";
 import { sourceOf } from "../support/stage.ts";
+import { callUsage } from "./budgets.ts";
 import type { ModelTurn, Tool } from "./scenario.ts";
 
 /** A model's answer as a stream. Throws what its provider would. */
@@ -23,6 +24,7 @@ export function* eventsOf({ text, calls, error }: ModelTurn, place: string): Ite
       arguments: call.text === undefined ? {} : { text: call.text },
     };
   }
+  yield { type: "usage", usage: callUsage };
   yield { type: "done", finishReason: "stop" };
 }
 

@@ -1,6 +1,7 @@
 /** Whether a session keeps one ledger over all its turns, refuses prompts for which nothing is left, and never forgets. */
 import assert from "node:assert/strict";
 import { sessionMachine } from "../../actors/session.ts";
+import { sessionLedger } from "../../actors/session_budget.ts";
 import type { SessionContext } from "../../actors/session_context.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import type { Budget, Spent } from "../../schemas/budget.ts";
@@ -64,7 +65,7 @@ function replies(run: Run): readonly (readonly [string, string | undefined, numb
 }
 
 function ledger(run: Run) {
-  return (run.context() as unknown as SessionContext).ledger;
+  return sessionLedger(run.context() as unknown as SessionContext);
 }
 
 function asked(run: Run): PortArgs<"model.generate"> {
@@ -88,7 +89,7 @@ Deno.test("session may spend the stricter of its agent's budget and its own, fie
     tool_calls: 1,
     wall_ms: 60_000,
   });
-  assert.deepEqual(ledger(run)?.budget, { tokens: 1_000, wall_ms: 60_000, tool_calls: 1 });
+  assert.deepEqual(ledger(run).budget, { tokens: 1_000, wall_ms: 60_000, tool_calls: 1 });
 });
 
 Deno.test("session refuses a prompt at once for which nothing is left, and stays as it is", () => {
@@ -157,16 +158,18 @@ Deno.test("session whose wall time is over takes the open question of its turn b
   assert.deepEqual(run.pending(), ["timer.set", "question.ask"]);
   run.now = 7_000;
   run.settle("timer.set", { firedAtMs: 7_000 });
-  assert.deepEqual([run.state(), run.pending(), ledger(run)?.spent.wall_ms], ["idle", [], 5_000]);
+  assert.deepEqual([run.state(), run.pending(), ledger(run).spent.wall_ms], ["idle", [], 5_000]);
   prompt(run, "b");
   assert.deepEqual(replies(run).map(([, outcome]) => outcome), ["budget_exhausted", "budget_exhausted"]);
 });
 
 Deno.test("session that an earlier release began counts from nothing, under the budget that it was given", () => {
   const run = openSession({ tokens: 1_000 });
-  run.rewrite((state) => delete state.context.ledger);
   prompt(run, "a");
+  answer(run, 200);
+  run.rewrite((state) => delete state.context.ledger);
+  prompt(run, "b");
   assert.deepEqual(asked(run).budget, { tokens: 1_000 });
   answer(run, 300);
-  assert.equal(ledger(run)?.spent.tokens, 300);
+  assert.equal(ledger(run).spent.tokens, 300);
 });

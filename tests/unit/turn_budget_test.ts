@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { turnMachine } from "../../actors/turn.ts";
 import type { TurnInput, TurnResult } from "../../actors/turn_context.ts";
+import type { ServerRequest } from "../../schemas/call_pause.ts";
 import type { Spent } from "../../schemas/budget.ts";
 import type { PortArgs } from "../../schemas/effect.ts";
 import type { Json } from "../../schemas/json.ts";
 import type { ModelCall, Usage } from "../../schemas/model.ts";
-import { modelAnswer, sealCatalog, toolReturn } from "../support/calls.ts";
+import { modelAnswer, sampling, sealCatalog, toolReturn, wanted } from "../support/calls.ts";
 import { type Run, startRun, toolOf } from "../support/desk.ts";
 
 const catalog = sealCatalog([
@@ -238,6 +239,28 @@ Deno.test("call of a host counts as a call, and is denied if none is left", () =
   const refused = startTurn({ tool_calls: 0 }, by);
   const { outcome, call } = result(refused);
   assert.deepEqual([outcome, call?.outcome, call?.failure?.code], ["completed", "denied", "budget_exceeded"]);
+});
+
+Deno.test("turn counts what the model cost that answered a server, bounds it, and does not tell the server", () => {
+  const remote = sealCatalog([toolOf("look", { effectClass: "non_idempotent" })], { adapter: "mcp" });
+  const run = startTurn({ tokens: 100 }, { catalog: remote });
+  answer(run, { text: "Asking", calls: [{ name: "look" }], usage: { inputTokens: 40 } });
+  const free = { ...sampling, gate: "auto" } as ServerRequest;
+  run.settle("mcp.call", wanted({ how: "held", requests: [free, free] }));
+  assert.equal((run.argsOf("model.sample") as PortArgs<"model.sample">).maxOutputTokens, 60);
+  const sample = { text: "In short", model: "scripted/test", stopReason: "endTurn" };
+  run.settle("model.sample", { ...sample, usage: { inputTokens: 50, outputTokens: 20 } });
+  const { round } = run.argsOf("mcp.call") as PortArgs<"mcp.call">;
+  assert.deepEqual(round?.answers, [
+    { key: "model", action: "accept", sample },
+    { key: "model", action: "decline" },
+  ]);
+  run.settle("mcp.call", toolReturn("seen"));
+  assert.deepEqual([result(run).failure?.code, spent(run).tokens, spent(run).model_calls], [
+    "budget_exhausted",
+    110,
+    2,
+  ]);
 });
 
 Deno.test("turn that an earlier release began goes on, and counts from there", () => {
