@@ -20,7 +20,7 @@ import type { InvocationContext, InvocationEvent } from "./invocation_context.ts
 import { momentOf, toolCall } from "./invocation_rules.ts";
 import { doneOf, failedOf } from "./port.ts";
 import { answeredNote, toldOf } from "./round_told.ts";
-import { mayCost, sampleTokens, told, withSample } from "./sample_budget.ts";
+import { sampleRefusal, sampleTokens, told, withSample } from "./sample_budget.ts";
 
 /** What is remembered of a call that a server holds up: what it wants, and what of that is answered. */
 export interface Pause {
@@ -258,9 +258,8 @@ interface Settled extends Word {
 
 /** The answer that needs no person: what must not be asked, and what the host lets be answered by defaults. */
 function byRule(request: ServerRequest, context: InvocationContext): Settled | undefined {
-  if (request.kind === "sampling" && ((context.samples ?? 0) >= request.timesMax || !mayCost(context))) {
-    return { request, action: "decline", via: "exhausted" };
-  }
+  const spent = request.kind === "sampling" ? sampleRefusal(context, request.timesMax) : undefined;
+  if (spent !== undefined) return { request, action: "decline", via: spent };
   if (request.kind === "refused") return { request, action: "decline", via: request.why.code };
   if (request.kind !== "form" || request.gate !== "auto") return undefined;
   const filled = fillForm(request.fields, {});

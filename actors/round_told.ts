@@ -38,5 +38,6 @@ const reasons: { readonly [via: string]: string } = {
   expired: "nobody answered in time",
   withdrawn: "nobody waited for the answer any more",
   exhausted: "it had the model answer as often as its manifest allows within one call",
+  budget_exhausted: "the budget of the session leaves nothing for the model",
   limited: "too many questions were asked in a short time",
 };

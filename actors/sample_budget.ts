@@ -5,9 +5,14 @@ import { exhaustion, leftOf, nothing, plus, spend } from "./budget.ts";
 import type { InvocationContext } from "./invocation_context.ts";
 import { spentBy } from "./turn_budget.ts";
 
-/** True unless nothing is left. Calls of one stage know nothing of each other's. */
-export function mayCost({ ledger, spent = nothing }: InvocationContext): boolean {
-  return ledger === undefined || exhaustion(spend(ledger, spent)) === undefined;
+/** Why the model is not asked: the server had its share, or nothing is left. Calls of one stage know nothing of each other's. */
+export function sampleRefusal(
+  { ledger, spent = nothing, samples = 0 }: InvocationContext,
+  timesMax: number,
+): "exhausted" | "budget_exhausted" | undefined {
+  if (samples >= timesMax) return "exhausted";
+  const why = ledger === undefined ? undefined : exhaustion(spend(ledger, spent));
+  return why === undefined ? undefined : "budget_exhausted";
 }
 
 /** How much the model may say, if a server wants so much. */

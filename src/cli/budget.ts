@@ -29,7 +29,10 @@ export const command = defineCommand({
       }
       const view = await readBudget(host.readPages(session));
       if (options.json) cli.terminal.out.line(jsonLine({ session, ...view }));
-      else print(cli, view);
+      else {
+        if (!isBounded(view)) cli.terminal.err.line("The session has no budget; this is what it spent");
+        printBudget(cli, view);
+      }
       return exitCodes.ok;
     } finally {
       await host.close();
@@ -37,9 +40,9 @@ export const command = defineCommand({
   },
 });
 
-function print({ terminal }: Cli, view: BudgetView): void {
-  const { out, err } = terminal;
-  if (!isBounded(view)) err.line("The session has no budget; this is what it spent");
+/** Prints a budget as a table. */
+export function printBudget({ terminal }: Pick<Cli, "terminal">, view: BudgetView): void {
+  const { out } = terminal;
   const held = heldOf(view);
   printTable(
     terminal,

@@ -1,10 +1,13 @@
 /** `troupe inspect`. */
+import { isBounded } from "../../actors/budget.ts";
 import { checkRecords, type RecordProblem } from "../../actors/record_check.ts";
 import { eraOf, McpRevision } from "../../schemas/mcp_revision.ts";
 import type { McpSessionRecord, ToolRecords } from "../../schemas/record.ts";
 import { peekText } from "../peek.ts";
+import { readBudget } from "../records/budget_fold.ts";
 import { readMcpSessions } from "../records/mcp_sessions.ts";
 import { readRecords } from "../records/session_records.ts";
+import { printBudget } from "./budget.ts";
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { CheckFailedError, exitCodes } from "./exit.ts";
 import { locateStore, openReading } from "./host.ts";
@@ -17,7 +20,8 @@ export const command = defineCommand({
   args: ["SESSION"],
   about: [
     "Shows the records of a session: which tools were defined and how each is governed, what every turn was bound to,",
-    "what was called, and its MCP servers: connected, pending, needs_auth, failed or disabled, and the session with each.",
+    "what was called, its MCP servers: connected, pending, needs_auth, failed or disabled, and the session with each, and",
+    "its budget.",
     "They are read off the journal and checked: whatever refers to something else than it should is named, and the exit",
     "code is 3. SESSION is an id, an unambiguous part of one, or last.",
   ],
@@ -40,10 +44,17 @@ export const command = defineCommand({
         mcpSessions,
       });
       const problems = checkRecords(records);
-      if (options.json) cli.terminal.out.line(jsonLine({ session, ...records, mcpSessions, problems }));
-      else {
+      const budget = await readBudget(host.readPages(session));
+      if (options.json) {
+        cli.terminal.out.line(jsonLine({ session, ...records, mcpSessions, budget, problems }));
+      } else {
         print(cli, records);
         printSessions(cli, mcpSessions);
+        if (isBounded(budget)) {
+          cli.terminal.out.line("");
+          cli.terminal.out.line(cli.terminal.out.style.bold("Budget"));
+          printBudget(cli, budget);
+        }
       }
       if (problems.length > 0) throw inconsistent(problems);
       return exitCodes.ok;

@@ -187,7 +187,10 @@ class Transcript implements TurnView {
     }
     if (type === "question.ask") this.#running.set(id, { entry, label: "waiting for an answer" });
     if (type === "model.sample") this.#running.set(id, { entry, label: "the model answers a server" });
-    if (type === "timer.set") this.#running.set(id, { entry, label: "waiting to ask again" });
+    // The timer of a budget runs beside all else.
+    if (type === "timer.set" && !peekText(args, "label").endsWith("wall time")) {
+      this.#running.set(id, { entry, label: "waiting to ask again" });
+    }
   }
 
   /** Calls that never reached a tool have no outcome of their own: the model is told why, and so is the person. */

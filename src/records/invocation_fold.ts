@@ -159,11 +159,17 @@ export class InvocationFold {
     }
   }
 
-  #judge({ body }: Entry): void {
+  #judge({ at, body }: Entry): void {
     const row = this.#rows.get(`turn/${this.#turn}/${peekText(body, "ordinal")}`);
     if (row === undefined) return;
     row.tool = peekText(body, "tool");
     row.number = Number(peekText(body, "attempt")) || 1;
+    const [first] = peekList(body, "checks");
+    if (peekText(first, "check") !== "budget") return;
+    // The budget may end the turn before the model is told.
+    row.why = peekText(first, "why");
+    end(row, "denied", refusalOf({ code: "budget_exceeded", message: row.why }, "denied"));
+    row.settledAt = at;
   }
 
   #settle(entry: Entry): void {
@@ -219,7 +225,7 @@ export class InvocationFold {
 
   /** A call that never reached its tool: the model is told why, and so is the reader. */
   #refuse(item: unknown, at: number): void {
-    if (peekText(item, "type") !== "refusal") return;
+    if (peekText(item, "type") !== "refusal" || peekText(item, "code") === "budget_exceeded") return;
     const text = peekText(item, "text");
     const [word = "", ...rest] = text.split(": ");
     const row = this.#open().find(({ tool, settledAt }) =>
