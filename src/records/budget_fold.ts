@@ -37,7 +37,7 @@ export class BudgetFold {
     if (kind === "reply" && typeof peek(body, "value", "turn") === "number") {
       this.#end(peek(body, "value", "spent"));
     }
-    if (kind === "message" && type === "session.answered") this.#end(peek(body, "message", "spent"));
+    if (kind === "message" && type === "session.answered") this.#tell(peek(body, "message"));
   }
 
   view(): BudgetView {
@@ -80,6 +80,12 @@ export class BudgetFold {
   #answer(body: unknown): void {
     const usage = Usage.safeParse(peek(body, "value", "usage"));
     if (usage.success) this.#count(spentBy(usage.data));
+  }
+
+  /** A prompt that was refused ended no turn: that answer has a failure, and says of nothing what it cost. */
+  #tell(message: unknown): void {
+    const spent = peek(message, "spent");
+    if (spent !== undefined || peek(message, "failure") === undefined) this.#end(spent);
   }
 
   /** Entries of earlier releases do not tell what was spent: what was added up stands for it. */

@@ -74,6 +74,10 @@ Deno.test("budget takes the word of a turn's end for all that came before it", (
   assert.deepEqual([shown.turn, shown.spent.tokens, shown.spent.wall_ms], [undefined, 230, 7]);
   const letter: Told = ["message", "session.answered", { message: { spent: { tokens: 70 } } }];
   assert.equal(view({}, began, answered, letter).spent.tokens, 70);
+  const refusal: Told = ["message", "session.answered", {
+    message: { failure: { code: "prompt_queue_full" } },
+  }];
+  assert.equal(view({}, began, answered, refusal).turn, 1);
 });
 
 Deno.test("budget adds up entries of earlier releases, which do not tell what was spent", () => {
