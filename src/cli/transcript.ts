@@ -12,6 +12,7 @@ import { operatorAsModel } from "../redact/mark_places.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
 import { cutTo, durationText } from "./table.ts";
 import { safeText, type Terminal } from "./terminal.ts";
+import { waitLabel } from "./wait_label.ts";
 
 /** Hears a turn and shows it. */
 export interface TurnView {
@@ -185,12 +186,8 @@ class Transcript implements TurnView {
       this.#showStage(invocation);
       this.#running.set(id, { entry, label: peekText(args, "entry", "name") });
     }
-    if (type === "question.ask") this.#running.set(id, { entry, label: "waiting for an answer" });
-    if (type === "model.sample") this.#running.set(id, { entry, label: "the model answers a server" });
-    // The timer of a budget runs beside all else.
-    if (type === "timer.set" && !peekText(args, "label").endsWith("wall time")) {
-      this.#running.set(id, { entry, label: "waiting to ask again" });
-    }
+    const label = waitLabel(type, args);
+    if (label !== undefined) this.#running.set(id, { entry, label });
   }
 
   /** Calls that never reached a tool have no outcome of their own: the model is told why, and so is the person. */
