@@ -10,7 +10,7 @@ const fields = BudgetField.options;
 export const budgetOption = {
   kind: "text",
   value: "FIELD=AMOUNT,...",
-  help: `what the session may spend: ${fields.join(", ")}; the stricter of this and agent.yaml counts`,
+  help: "what the session may spend in all; of this and agent.yaml the stricter one counts",
 } as const satisfies OptionSpec;
 
 /** The budget of a command line. Refuses what is no field, no amount, or given twice. */

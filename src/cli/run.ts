@@ -35,6 +35,7 @@ export const command = defineCommand({
     "the agent of that session; the MCP servers that it declares now hold for the turn.",
     "Questions are asked at the terminal; without one, and without --answer, they are denials.",
     "Ctrl-C cancels the turn, a second one leaves. Exit code 1 if the turn did not complete.",
+    "Fields of a budget: tokens, cost_usd, wall_ms, tool_calls, processes, children; troupe budget shows what is left.",
     "If another process runs the store, that process does the work, and its configuration counts.",
   ],
   options,
