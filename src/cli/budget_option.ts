@@ -9,8 +9,8 @@ const fields = BudgetField.options;
 /** The option. */
 export const budgetOption = {
   kind: "text",
-  value: "FIELD=AMOUNT,...",
-  help: "what the session may spend in all; of this and agent.yaml the stricter one counts",
+  value: "LIMITS",
+  help: "what it may spend in all: FIELD=AMOUNT,...; of this and agent.yaml the stricter one counts",
 } as const satisfies OptionSpec;
 
 /** The budget of a command line. Refuses what is no field, no amount, or given twice. */
