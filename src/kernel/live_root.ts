@@ -159,7 +159,9 @@ export class LiveRoot {
     const reason = this.#error instanceof Error
       ? this.#error.message
       : `its machine is ${status ?? "not started"}`;
-    return failure("crank_failed", `Cannot handle the message: ${reason}`);
+    // F15: a machine that goes round without end is broken off by its own bound; XState's error has no class.
+    const code = /^Infinite loop/.test(reason) ? "runaway_actor" : "crank_failed";
+    return failure(code, `Cannot handle the message: ${reason}`);
   }
 
   #snapshot(): AnyMachineSnapshot {
