@@ -110,9 +110,9 @@ export class LiveRoot {
     return this.#snapshot().hasTag("rest") || this.#snapshot().status === "done";
   }
 
-  /** The machine's state value, for `inspect`. */
-  get state(): unknown {
-    return this.#snapshot().value;
+  /** The actor itself, to be looked at only. */
+  get actor(): AnyActor {
+    return this.#require();
   }
 
   #hand(beginning: Beginning): void {
