@@ -55,6 +55,8 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
   "child.remove": { by: ["runtime"] },
   "child.crashed": { by: ["runtime"] },
   "child.exited": { by: ["runtime"] },
+  "child.restarted": { by: ["supervisor"] },
+  "child.quarantined": { by: ["runtime", "supervisor"] },
 };
 
 /** Messages between the actors of one root. */
