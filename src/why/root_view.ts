@@ -54,7 +54,8 @@ export class RootViews {
       pages: this.#host.readPages(address),
       loadShelved: (hash) => this.#loadShelved(hash),
     });
-    return { record, actors: live?.actors ?? history.actors, live, history };
+    const { actors, ...alive } = live ?? { actors: history.actors };
+    return { record, actors, live: "isHeld" in alive ? alive : undefined, history };
   }
 
   async #loadShelved(hash: string): Promise<void> {
