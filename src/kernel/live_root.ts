@@ -110,6 +110,11 @@ export class LiveRoot {
     return this.#snapshot().hasTag("rest") || this.#snapshot().status === "done";
   }
 
+  /** The machine's state value. */
+  get state(): unknown {
+    return this.#snapshot().value;
+  }
+
   /** The actor itself, to be looked at only. */
   get actor(): AnyActor {
     return this.#require();

@@ -31,7 +31,7 @@ export interface Reason {
   /** Messages that wait for the root. */
   readonly mail: number;
   readonly waits: readonly Wait[];
-  /** Questions about it: a person's answer moves it. */
+  /** Questions about it, or of its own: a person's answer moves it. */
   readonly questions: readonly Wait[];
   /** Actors below it that have not ended. */
   readonly below: readonly Pick<ActorState, "address" | "state">[];
@@ -71,7 +71,7 @@ export async function explain(
     mail: live?.mail ?? 0,
     waits: isOut ? [] : actor?.waits ?? [],
     questions: isOut || actor === undefined ? [] : questionsAbout(actors, record.address, actor),
-    below: isOut ? [] : actors.filter((one) => parentOf(actors, one.address) === address)
+    below: isOut ? [] : childrenOf(actors, address).filter(({ machine }) => machine !== "question")
       .map((one) => ({ address: one.address, state: one.state })),
     awaits: isOut ? [] : actor?.awaits ?? [],
     moves: isOut ? [] : movesOf(actor),
@@ -87,8 +87,14 @@ function questionsAbout(
   root: RootAddress,
   { address }: ActorState,
 ): readonly Wait[] {
-  return actors.filter(({ about }) => about.some((call) => `${root}/${call}` === address))
+  const own = childrenOf(actors, address);
+  return actors.filter((one) => one.machine === "question")
+    .filter((one) => own.includes(one) || one.about.some((call) => `${root}/${call}` === address))
     .flatMap(({ waits }) => waits);
+}
+
+function childrenOf(actors: readonly ActorState[], address: string): readonly ActorState[] {
+  return actors.filter((one) => parentOf(actors, one.address) === address);
 }
 
 function movesOf(actor: ActorState | undefined): readonly Move[] {

@@ -13,7 +13,7 @@ import type { Entry } from "../../schemas/entry.ts";
 import { connectionAddress, type RootAddress } from "../../schemas/ids.ts";
 import { canonicalJson, type Json } from "../../schemas/json.ts";
 import { Script } from "../../schemas/script.ts";
-import type { Performer } from "../../src/effects/performer.ts";
+import type { Performance, PerformerResult } from "../../src/effects/performer.ts";
 import type { CrankDesk } from "../../src/kernel/desk.ts";
 import { createScriptedProvider } from "../../src/model/scripted.ts";
 import type { TurnReport } from "../../src/turn_report.ts";
@@ -58,13 +58,13 @@ function wiredWith(trouble: Trouble) {
 }
 
 /** Lists one tool of the server that a connection leads to. */
-const list: Performer<"mcp.list"> = ({ root, request }) => {
+function list({ root, request }: Performance<"mcp.list">): Promise<PerformerResult> {
   const { server } = request.args.declaration;
   const source = sourceOf("mcp", [toolOf("search")], { server, binding: root });
   const offer = digestNow(new TextEncoder().encode(canonicalJson(source as unknown as Json)));
   internOffer(offer, source);
   return Promise.resolve({ status: "ok", value: { offer, tools: 1, rejectedCount: 0, rejected: [] } });
-};
+}
 
 interface Scene {
   readonly stage: Stage;
