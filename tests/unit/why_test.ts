@@ -100,6 +100,8 @@ Deno.test("why knows the same of a live session as of its journal, and since whe
   const { stage, session } = await callUnderWay({ name: "work" });
   const begunAtMs = stage.world.now();
   await stage.world.advance(5_000);
+  // What moves nobody makes nothing younger.
+  await settled(stage.world, stage.runtime.prompt(session, "And then?"));
   const [live, stored] = await Promise.all([viewsOf(stage), viewsOf(stage, false)]);
   const [ofLive, ofStored] = await settled(stage.world, Promise.all([live.of(session), stored.of(session)]));
   assert.ok((ofLive?.actors.length ?? 0) >= 3);
