@@ -15,6 +15,7 @@ import { canonicalJson, type Json } from "../../schemas/json.ts";
 import { Script } from "../../schemas/script.ts";
 import type { Performance, PerformerResult } from "../../src/effects/performer.ts";
 import type { CrankDesk } from "../../src/kernel/desk.ts";
+import { quarantine } from "../../src/kernel/poison.ts";
 import { createScriptedProvider } from "../../src/model/scripted.ts";
 import type { TurnReport } from "../../src/turn_report.ts";
 import { declarationOf, greeting } from "../support/connection.ts";
@@ -223,4 +224,22 @@ Deno.test("catalog that always breaks is quarantined, and its session refuses pr
   const again = await scene.prompt();
   assert.deepEqual([again.outcome, again.failure?.code], ["failed", "root_quarantined"]);
   assert.match(again.failure?.message ?? "", /catalog\/ses_.* is quarantined: It crashed more often/);
+});
+
+Deno.test("news that a root is out of service outlives a kill at once after its commit, and comes once (K13)", async () => {
+  const scene = await openScene({});
+  await scene.prompt();
+  const { kernel } = scene.stage.runtime;
+  kernel.paused = true;
+  quarantine(kernel, scene.connection("bad"), "planted by a test");
+  await flush(scene.stage);
+  assert.ok(!(await scene.inputs(supervisor)).includes("child.quarantined"), "nobody has heard of it");
+  scene.stage.crash();
+  const after = await openScene({}, scene);
+  for (const root of [supervisor, scene.catalog]) {
+    const news = (await after.inputs(root)).filter((type) => type === "child.quarantined");
+    assert.equal(news.length, 1, root);
+  }
+  assert.equal((await after.prompt()).outcome, "completed");
+  assert.deepEqual(await serversOf(after), ["bad root_quarantined", "docs 1"]);
 });
