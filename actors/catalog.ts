@@ -8,9 +8,11 @@
  */
 import { assign, enqueueActions, setup } from "xstate";
 import type { CatalogRef, CatalogSource } from "../schemas/catalog.ts";
+import type { Failure } from "../schemas/failure.ts";
 import type { Digest, RootAddress, ServerId } from "../schemas/ids.ts";
 import { limits } from "../schemas/limits.ts";
 import type { CatalogMessage, ServerReport, Stamp } from "../schemas/message.ts";
+import * as lost from "./catalog_lost.ts";
 import * as rules from "./catalog_rules.ts";
 import { post, replyTo } from "./outbox.ts";
 import { port } from "./port.ts";
@@ -45,6 +47,14 @@ export interface Renewal {
   readonly servers: readonly { readonly server: ServerId; readonly connection: RootAddress }[];
 }
 
+/** A server whose connection is out of service: nothing is asked of it any more. */
+export interface LostServer {
+  readonly connection: RootAddress;
+  readonly failure: Failure;
+  /** The runtime that keeps away from it; null if all do. */
+  readonly epoch: number | null;
+}
+
 /** What a catalog remembers. `sources` and `offers` are those of the catalog at hand: issued, being sealed, or refused. */
 export interface CatalogContext extends CatalogInput, CatalogParts {
   readonly epoch: number;
@@ -58,6 +68,8 @@ export interface CatalogContext extends CatalogInput, CatalogParts {
   /** Connections that have not answered yet. */
   readonly pending: readonly RootAddress[];
   readonly asked: Renewal | null;
+  /** Contexts of earlier releases have none. */
+  readonly lost?: readonly LostServer[];
   /** The renewal that the next answer is for; 0 if nobody asked. */
   readonly renewal: number;
 }
@@ -79,6 +91,7 @@ export const catalogMachine = setup({
     hasNewsWaiting: ({ context }) => context.waiting !== null && !rules.isNothingNew(context),
     isAsked: ({ context }) => context.asked !== null,
     isExpected: ({ context, event }) => rules.isExpected(context, event),
+    isOfServer: ({ context, event }) => lost.isOfServer(context, event),
     isGathered: ({ context }) => context.pending.length === 0,
     isConfirmed: ({ context }) =>
       context.pending.length === 0 && context.issued !== null && rules.isNothingNew(context),
@@ -90,6 +103,10 @@ export const catalogMachine = setup({
     tellStale: enqueueActions(({ context, enqueue, event }) => {
       for (const params of rules.stale(context, event)) enqueue({ type: "post", params });
     }),
+    resume: enqueueActions(({ context, enqueue, event }) => {
+      for (const params of lost.resume(context, event)) enqueue({ type: "post", params });
+    }),
+    keepLost: assign(({ context, event }) => lost.withLost(context, event)),
     keepRenewal: assign(({ event }) => rules.renewalIn(event)),
     takeWaiting: assign(({ context }) => ({
       ...(context.waiting ?? {}),
@@ -102,8 +119,8 @@ export const catalogMachine = setup({
       const params = replyTo(event, "ok", { result: "accepted" });
       if (params !== undefined) enqueue({ type: "post", params });
     }),
-    beginRenewal: enqueueActions(({ context, enqueue }) => {
-      const begun = rules.beginRenewal(context);
+    beginRenewal: enqueueActions(({ context, enqueue, event }) => {
+      const begun = lost.withoutLost(context, rules.beginRenewal(context), event);
       enqueue.assign(begun);
       for (const connection of begun.pending) {
         enqueue({ type: "post", params: rules.openConnection(connection) });
@@ -149,6 +166,8 @@ export const catalogMachine = setup({
     "catalog.renew": { actions: "keepRenewal" },
     "connection.offered": { guard: "isExpected", actions: "keepOffer" },
     "connection.stale": { guard: "isExpected", actions: "tellStale" },
+    "child.restarted": { guard: "isOfServer", actions: "resume" },
+    "child.quarantined": { guard: "isOfServer", actions: "keepLost" },
   },
   states: {
     resolving: {

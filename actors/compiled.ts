@@ -15,19 +15,34 @@ import { type State, type Tables, tablesOf, type Transition } from "./tables.ts"
 
 type Step = AnyStep<State>;
 
-/** The logic of a machine and of its children, from tables; any that is not flat stays as it is. */
-export function compileMachine(source: AnyStateMachine): AnyActorLogic {
+/** Asked before every event that an actor takes; false once one message made too many of them (F15). */
+export type Meter = () => boolean;
+
+/**
+ * The logic of a machine and of its children, from tables; any that is not flat stays as it is. What `meter` refuses is
+ * not taken: actors that would tell each other things for ever come to an end.
+ */
+export function compileMachine(source: AnyStateMachine, meter?: Meter): AnyActorLogic {
   const actors = Object.entries(source.implementations.actors as Record<string, AnyActorLogic>);
   const inner = actors.map((
     [name, logic],
-  ) => [name, logic instanceof StateMachine ? compileMachine(logic) : logic]);
+  ) => [name, logic instanceof StateMachine ? compileMachine(logic, meter) : logic]);
   const machine: AnyStateMachine = source.provide({ actors: Object.fromEntries(inner) });
   try {
-    return logicOf(tablesOf(machine));
+    return metered(logicOf(tablesOf(machine)), meter);
   } catch (error) {
-    if (error instanceof NotFlatError) return machine;
+    if (error instanceof NotFlatError) return metered(machine, meter);
     throw error;
   }
+}
+
+/** The logic itself, with its transitions counted: XState looks other fields up in the very machine. */
+function metered(logic: AnyActorLogic, meter: Meter | undefined): AnyActorLogic {
+  if (meter === undefined) return logic;
+  const { transition } = logic;
+  logic.transition = (snapshot, event, scope) =>
+    meter() ? transition.call(logic, snapshot, event, scope) : snapshot;
+  return logic;
 }
 
 function logicOf(tables: Tables): AnyActorLogic {

@@ -39,6 +39,8 @@ export const sessionMachine = setup({
     hasNextServers: ({ context }) => context.nextServers !== null,
     mustRenew: ({ context, event }) => refresh.mustRenew(context, rules.timeOf(event)),
     isRenewed: ({ context, event }) => rules.isRenewed(context, event),
+    isOfCatalog: ({ context, event }) => rules.isOfCatalog(context, event),
+    hasNoCatalog: ({ context }) => rules.hasNoCatalog(context),
   },
   actions: {
     post,
@@ -67,6 +69,8 @@ export const sessionMachine = setup({
       for (const params of rules.acknowledge(event, "canceled")) enqueue({ type: "post", params });
       enqueue.assign({ queue: context.queue.slice(1) });
     }),
+    noteLost: assign(({ event }) => rules.lostIn(event)),
+    refuseForGood: assign(({ context }) => ({ refusal: context.lost ?? context.refusal })),
     noteRefusal: assign(({ event }) => ({ refusal: rules.refusalIn(event) })),
     enqueuePrompt: assign(({ context, event }) => ({ queue: [...context.queue, prompts.promptOf(event)] })),
     refusePrompt: enqueueActions(({ context, enqueue, event }) => {
@@ -179,11 +183,17 @@ export const sessionMachine = setup({
     "session.revoke": { actions: ["revoke", "acceptRevocation"] },
     "catalog.issued": { actions: ["noteCatalog", "endStale"] },
     "catalog.stale": { actions: "noteStale" },
+    "child.quarantined": { guard: "isOfCatalog", actions: "noteLost" },
   },
   states: {
     preparing: {
       tags: "rest",
       on: {
+        "child.quarantined": {
+          guard: "isOfCatalog",
+          target: "refused",
+          actions: ["noteLost", "refuseForGood"],
+        },
         "catalog.issued": { target: "idle", actions: "noteCatalog" },
         "catalog.refused": { target: "refused", actions: "noteRefusal" },
       },
@@ -203,6 +213,7 @@ export const sessionMachine = setup({
     idle: {
       tags: "rest",
       always: [
+        { guard: "hasNoCatalog", target: "refused", actions: "refuseForGood" },
         { guard: "isSpent", target: "refusing" },
         { guard: "mustRenew", target: "renewing" },
         { guard: "hasPrompt", target: "running" },
@@ -222,6 +233,13 @@ export const sessionMachine = setup({
         ],
         "session.servers": { actions: ["keepServers", "acceptServers"] },
         "session.cancel": { target: "idle", actions: ["dropPrompt", "takeServers"] },
+        // The message that broke it may have been ours.
+        "child.restarted": { guard: "isOfCatalog", target: "renewing", reenter: true },
+        "child.quarantined": {
+          guard: "isOfCatalog",
+          target: "refused",
+          actions: ["noteLost", "refuseForGood"],
+        },
       },
     },
     running: {

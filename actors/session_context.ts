@@ -71,6 +71,8 @@ export interface OpenQuestion {
 export interface SessionContext extends SessionInput, StaleState {
   readonly issued: CatalogRef | null;
   readonly refusal: Failure | null;
+  /** Why there will never be another catalog: it is out of service. Contexts of earlier releases have none. */
+  readonly lost?: Failure | null;
   /** Servers that were declared while a turn ran; they hold from the next one on. */
   readonly nextServers: readonly SessionServer[] | null;
   /** True if the catalog must be renewed before the next turn: servers changed, or one of them failed. */

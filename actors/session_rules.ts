@@ -89,6 +89,22 @@ export function refusalIn(event: SessionEvent): Failure {
   return expect(event, "catalog.refused").failure;
 }
 
+/** True if the news is of the session's own catalog. */
+export function isOfCatalog({ catalog }: SessionContext, event: SessionEvent): boolean {
+  return "child" in event && event.child === catalog;
+}
+
+/** Why there will never be another catalog. One that only this runtime keeps away from is there again in the next. */
+export function lostIn(event: SessionEvent): Partial<Pick<SessionContext, "lost" | "refusal">> {
+  const { failure: why, lasting } = expect(event, "child.quarantined");
+  return lasting ? { lost: why } : { refusal: why };
+}
+
+/** True if no turn can begin any more. */
+export function hasNoCatalog({ lost = null }: SessionContext): boolean {
+  return lost !== null;
+}
+
 /** When an event was written; a child that ended says so in its output. */
 export function timeOf(event: SessionEvent): number {
   if ("output" in event) return event.output.at;

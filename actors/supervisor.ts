@@ -4,13 +4,14 @@
  *   idle -> deciding -> (stopping ->) backingOff -> starting -> idle; deciding -> quarantining | idle
  *
  * Endings are handled one after another: what arrives meanwhile waits in its order. The decisions are in
- * `restart.ts`; nothing here knows a strategy.
+ * `restart.ts`; nothing here knows a strategy. Whoever depends on a child hears of it: see `dependents.ts`.
  */
 import { assign, enqueueActions, setup } from "xstate";
 import { failure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing, Stamp, SupervisorMessage } from "../schemas/message.ts";
 import type { SupervisorPolicy } from "../schemas/supervision.ts";
+import { dependentsOf } from "./dependents.ts";
 import { post, replyTo } from "./outbox.ts";
 import { failedOf, port } from "./port.ts";
 import * as rules from "./restart.ts";
@@ -112,6 +113,24 @@ export const supervisorMachine = setup({
       const body = { child, failure: { ...cause } };
       enqueue({ type: "post", params: { kind: "note", type: "supervisor.child_left", body } });
     }),
+    tellRestarted: enqueueActions(({ context, enqueue }) => {
+      const { child } = currentOf(context);
+      for (const to of dependentsOf(child)) {
+        enqueue({
+          type: "post",
+          params: { kind: "message", to, message: { type: "child.restarted", child } },
+        });
+      }
+    }),
+    tellQuarantined: enqueueActions(({ context, enqueue, event }) => {
+      if (event.type !== "child.quarantined") return;
+      const { type, child, failure: why, lasting } = event;
+      enqueue.assign(rules.removeChild(context, child));
+      const message = { type, child, failure: { ...why }, lasting };
+      for (const to of dependentsOf(child)) {
+        enqueue({ type: "post", params: { kind: "message", to, message } });
+      }
+    }),
     closePlan: assign(({ context }) => rules.closePlan(context)),
   },
 }).createMachine({
@@ -124,6 +143,7 @@ export const supervisorMachine = setup({
     "child.remove": { actions: "removeChild" },
     "child.crashed": { actions: "queueEnding" },
     "child.exited": { actions: "queueEnding" },
+    "child.quarantined": { actions: "tellQuarantined" },
   },
   states: {
     idle: { tags: "rest", always: { guard: "hasEnding", target: "deciding" } },
@@ -167,8 +187,8 @@ export const supervisorMachine = setup({
         src: "port",
         input: ({ context }) => rules.startRequest(currentOf(context)),
         onDone: [
-          { guard: "hasStart", target: "starting", reenter: true },
-          { target: "idle", actions: "closePlan" },
+          { guard: "hasStart", target: "starting", reenter: true, actions: "tellRestarted" },
+          { target: "idle", actions: ["tellRestarted", "closePlan"] },
         ],
         onError: [
           { guard: "hasStart", target: "starting", reenter: true, actions: "failStart" },

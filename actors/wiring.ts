@@ -3,7 +3,7 @@ import type { AnyActorLogic, AnyStateMachine } from "xstate";
 import type { RootKind } from "../schemas/ids.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import { catalogMachine } from "./catalog.ts";
-import { compileMachine } from "./compiled.ts";
+import { compileMachine, type Meter } from "./compiled.ts";
 import { invocationMachine } from "./invocation.ts";
 import { connectionMachine } from "./connection.ts";
 import { createPort, type Desk } from "./port.ts";
@@ -40,13 +40,13 @@ export function wireMachines(desk: Desk & Outbox): WiredMachines {
 /** The root machines as they are run. */
 export type RunnableMachines = { readonly [K in RootKind]: AnyActorLogic };
 
-/** Compiles wired machines, each with its children. Done once per runtime. */
-export function compileMachines(machines: WiredMachines): RunnableMachines {
+/** Compiles wired machines, each with its children. Done once per runtime. `meter` counts the events of one message. */
+export function compileMachines(machines: WiredMachines, meter?: Meter): RunnableMachines {
   return {
-    session: compileMachine(machines.session),
-    catalog: compileMachine(machines.catalog),
-    connection: compileMachine(machines.connection),
-    supervisor: compileMachine(machines.supervisor),
-    task: compileMachine(machines.task),
+    session: compileMachine(machines.session, meter),
+    catalog: compileMachine(machines.catalog, meter),
+    connection: compileMachine(machines.connection, meter),
+    supervisor: compileMachine(machines.supervisor, meter),
+    task: compileMachine(machines.task, meter),
   };
 }

@@ -176,6 +176,7 @@ export const FailureCode = z.enum([
   "mailbox_full",
   "crank_failed",
   "crank_limit_exceeded",
+  "runaway_actor",
 ]);
 /** A stable failure code. */
 export type FailureCode = z.infer<typeof FailureCode>;

@@ -214,6 +214,7 @@ export const failureKinds = {
   mailbox_full: "rate_limit",
   crank_failed: "other",
   crank_limit_exceeded: "other",
+  runaway_actor: "other",
 } as const satisfies { readonly [C in FailureCode]: FailureKind };
 
 type KindWhere<R extends Remedy["retry"]> = {

@@ -36,6 +36,8 @@ export const limits = {
   mailboxMessagesMax: 1_000,
   crankAsksMax: 1_000,
   machineIterationsMax: 1_000,
+  /** Events that actors of one root tell each other because of one message. */
+  crankEventsMax: 1_000,
   childrenMax: 100,
 
   modelCallsPerAnswerMax: 64,

@@ -48,6 +48,18 @@ export const ServerReport = z.strictObject({
 /** What became of one server. */
 export type ServerReport = z.infer<typeof ServerReport>;
 
+/** What a root is told of one that it depends on: it crashed and goes on, or it is out of service. */
+const childNews = [
+  z.strictObject({ type: z.literal("child.restarted"), child: RootAddress }),
+  z.strictObject({
+    type: z.literal("child.quarantined"),
+    child: RootAddress,
+    failure: Failure,
+    /** False if only this runtime keeps away from it: the next one tries again. */
+    lasting: z.boolean(),
+  }),
+] as const;
+
 /** Messages that a session takes. `session.answered` and `catalog.issued` are facts; the others ask. */
 export const SessionMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("session.prompt"), text, replyTo: RootAddress.optional() }),
@@ -85,6 +97,7 @@ export const SessionMessage = z.discriminatedUnion("type", [
     renewal: z.int().min(0),
   }),
   ...taskLetters,
+  ...childNews,
 ]);
 /** A message that a session takes. */
 export type SessionMessage = z.infer<typeof SessionMessage>;
@@ -103,6 +116,7 @@ export const CatalogMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("connection.offered"), report: ServerReport, offer: Digest.nullable() }),
   /** What a connection offered does not count any more. */
   z.strictObject({ type: z.literal("connection.stale"), rule: RefreshRule }),
+  ...childNews,
 ]);
 /** A message that a catalog takes. */
 export type CatalogMessage = z.infer<typeof CatalogMessage>;
@@ -135,6 +149,7 @@ export const SupervisorMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("child.remove"), child: RootAddress }),
   z.strictObject({ type: z.literal("child.crashed"), child: RootAddress, failure: Failure }),
   z.strictObject({ type: z.literal("child.exited"), child: RootAddress }),
+  childNews[1],
 ]);
 /** A message that a supervisor takes. */
 export type SupervisorMessage = z.infer<typeof SupervisorMessage>;

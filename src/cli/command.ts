@@ -23,6 +23,11 @@ export const commands: { readonly [name: string]: CommandRow } = {
     load: () => import("./inspect.ts"),
   },
   budget: { summary: "show what a session may spend, and what it spent", load: () => import("./budget.ts") },
+  tree: { summary: "show all actors as a tree, with what they wait for", load: () => import("./tree.ts") },
+  why: {
+    summary: "explain why an actor does not go on, and who may move it",
+    load: () => import("./why.ts"),
+  },
   replay: { summary: "replay a session or an exported file, and compare", load: () => import("./replay.ts") },
   export: { summary: "write a session to a file that can be replayed", load: () => import("./export.ts") },
   questions: { summary: "list the questions that wait for a person", load: () => import("./questions.ts") },

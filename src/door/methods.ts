@@ -33,6 +33,7 @@ const pieceCharactersMax = 1_000_000;
 /** Bytes of a blob in one piece. A multiple of three, so that every piece is whole base64. */
 const blobPieceBytes = 3 * 100_000;
 const rootsPerPiece = 1_000;
+const actorsPerPiece = 50;
 
 /** One method each: leave one out and this does not compile. */
 export const methods: { readonly [M in DoorMethod]: Method<M> } = {
@@ -55,6 +56,15 @@ export const methods: { readonly [M in DoorMethod]: Method<M> } = {
       if (left <= 0) break;
     }
     return null;
+  },
+  actors: async ({ host, params, send }) => {
+    const live = await host.readActors(params.root);
+    if (live === undefined) return null;
+    const { actors, ...rest } = live;
+    for (let at = 0; at < actors.length; at += actorsPerPiece) {
+      await send(actors.slice(at, at + actorsPerPiece));
+    }
+    return rest;
   },
   blob: async ({ host, params, send }) => {
     const bytes = await host.readBlob(params.digest);

@@ -17,6 +17,7 @@ import { ToolError } from "../../schemas/tool_error.ts";
 import { Decision, QuestionSubject, WholeText } from "../../schemas/question.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import { SessionHome } from "../host/session_home.ts";
+import { ActorState } from "../why/actor_state.ts";
 
 /** Version of the protocol; a client that speaks another one is told so. */
 export const doorVersion = 7;
@@ -90,6 +91,12 @@ export const doorMethods = {
     }),
     item: entries,
     end: none,
+  },
+  /** The actors of a root as they live; null at the end if it sleeps. */
+  actors: {
+    params: z.strictObject({ root: RootAddress }),
+    item: z.array(ActorState),
+    end: z.strictObject({ isHeld: z.boolean(), mail: z.int().min(0) }).nullable(),
   },
   blob: { params: z.strictObject({ digest: Digest }), item: z.base64(), end: none },
   create: {

@@ -6,6 +6,7 @@ import type { JsonObject } from "../../schemas/json.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import { EventQueue, EventsLostError } from "../host/event_queue.ts";
 import type { ActingHost, HostEvent } from "../host/host.ts";
+import type { ActorState } from "../why/actor_state.ts";
 import type { TurnReport } from "../turn_report.ts";
 import type { DoorClient } from "./client.ts";
 import { type DoorItem, readQuestion } from "./protocol.ts";
@@ -27,6 +28,11 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
       const pieces: Uint8Array[] = [];
       await client.call("blob", { digest }, { onItem: (piece) => pieces.push(Uint8Array.fromBase64(piece)) });
       return new Uint8Array(await new Blob(pieces as BlobPart[]).arrayBuffer());
+    },
+    readActors: async (root) => {
+      const actors: ActorState[] = [];
+      const rest = await client.call("actors", { root }, { onItem: (piece) => actors.push(...piece) });
+      return rest === null ? undefined : { ...rest, actors };
     },
     async *follow(root, fromSeq, signal) {
       let next = fromSeq;

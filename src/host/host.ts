@@ -10,6 +10,7 @@ import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
 import type { KernelEvent } from "../kernel/kernel.ts";
 import type { RefreshReport } from "../refresh.ts";
 import type { TurnReport } from "../turn_report.ts";
+import type { LiveState } from "../why/actor_state.ts";
 import type { LoadedServer } from "./declare.ts";
 import type { SessionHome } from "./session_home.ts";
 
@@ -34,6 +35,8 @@ export interface CloseOptions {
 export interface Host extends Records {
   /** The process that holds the store, if it is another one. */
   readonly owner: number | undefined;
+  /** The actors of a root that is awake in the process that owns the store; undefined if it is not. */
+  readActors(root: RootAddress): Promise<LiveState | undefined>;
   /** Entries from `fromSeq` on, and new ones as they come. Ends when `signal` aborts, at once if nobody writes. */
   follow(root: RootAddress, fromSeq: number, signal: AbortSignal): AsyncIterable<readonly Entry[]>;
   /** Lets go of the store. An owner first waits for prompts that came by its door, unless it is in a hurry. */

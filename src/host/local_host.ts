@@ -8,6 +8,7 @@ import { KernelError } from "../kernel/kernel.ts";
 import type { Runtime } from "../runtime.ts";
 import type { TurnReport } from "../turn_report.ts";
 import { builtinSources } from "../tools/builtin.ts";
+import { readLive } from "../why/read_actors.ts";
 import type { Answerers } from "./answerers.ts";
 import { answerQuestion } from "./answering.ts";
 import type { ActingHost, CloseOptions, HostEvent, PromptOrder, SessionOrder } from "./host.ts";
@@ -35,6 +36,7 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
     readHead: (root) => journal.readHead(root),
     readPages: (root, fromSeq) => journal.readPages(root, fromSeq),
     readBlob: (digest) => journal.readBlob(digest),
+    readActors: (root) => Promise.resolve(readLive(runtime.kernel, root)),
     async *follow(root, fromSeq, signal) {
       for await (const event of watchRoot(runtime, root, { fromSeq, questions: false, signal })) {
         if (event.type === "entries") yield event.entries;

@@ -26,6 +26,7 @@ export async function openReaderHost(location: string, seams: Seams): Promise<Ho
         readHead: (root) => journal.readHead(root),
         readPages: (root, fromSeq) => journal.readPages(root, fromSeq),
         readBlob: (digest) => journal.readBlob(digest),
+        readActors: () => Promise.resolve(undefined),
         // Nobody writes while we hold the lock: what is there is all.
         follow: (root, fromSeq) => journal.readPages(root, fromSeq),
         close: async () => {

@@ -47,6 +47,8 @@ export interface CrankRecord {
   readonly drops: Drop[];
   asked: number;
   posted: number;
+  /** Events that actors took. */
+  taken: number;
   fault: Failure | undefined;
 }
 
@@ -65,7 +67,16 @@ export class CrankDesk implements Desk, Outbox {
   /** Opens the desk for one crank of the root that owns `ports`. `seq` 0: a restore, where nothing may be booked. */
   begin(ports: Map<IntentId, PortRecord>, seq: number): void {
     this.#ports = ports;
-    this.#crank = { seq, writes: [], cancels: [], drops: [], asked: 0, posted: 0, fault: undefined };
+    this.#crank = {
+      seq,
+      writes: [],
+      cancels: [],
+      drops: [],
+      asked: 0,
+      posted: 0,
+      taken: 0,
+      fault: undefined,
+    };
     this.#booked.clear();
   }
 
@@ -76,6 +87,14 @@ export class CrankDesk implements Desk, Outbox {
     this.#ports = undefined;
     if (crank === undefined) throw new Error("Cannot end a crank that did not begin");
     return crank;
+  }
+
+  /** True if an actor may take one more event of this crank. From the first refusal on, none is taken any more (F15). */
+  mayGoOn(): boolean {
+    const crank = this.#crank;
+    if (crank === undefined || ++crank.taken <= limits.crankEventsMax) return true;
+    this.#fault(`One message made more than ${limits.crankEventsMax} events`, "runaway_actor");
+    return false;
   }
 
   book(request: PortRequest): IntentId {

@@ -110,9 +110,14 @@ export class LiveRoot {
     return this.#snapshot().hasTag("rest") || this.#snapshot().status === "done";
   }
 
-  /** The machine's state value, for `inspect`. */
+  /** The machine's state value. */
   get state(): unknown {
     return this.#snapshot().value;
+  }
+
+  /** The actor itself, to be looked at only. */
+  get actor(): AnyActor {
+    return this.#require();
   }
 
   #hand(beginning: Beginning): void {
@@ -159,7 +164,9 @@ export class LiveRoot {
     const reason = this.#error instanceof Error
       ? this.#error.message
       : `its machine is ${status ?? "not started"}`;
-    return failure("crank_failed", `Cannot handle the message: ${reason}`);
+    // F15: a machine that goes round without end is broken off by its own bound; XState's error has no class.
+    const code = /^Infinite loop/.test(reason) ? "runaway_actor" : "crank_failed";
+    return failure(code, `Cannot handle the message: ${reason}`);
   }
 
   #snapshot(): AnyMachineSnapshot {

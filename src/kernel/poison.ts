@@ -8,7 +8,7 @@ import { type Kernel, KernelError, type StoredReply, tell } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
 import type { InputMail, Mail, OutcomeMail } from "./mail.ts";
 import { letGo } from "./hold.ts";
-import { claimOf, makeReady } from "./route.ts";
+import { bring, claimOf, deliver, type Letter, makeReady } from "./route.ts";
 import { schedule } from "./pump.ts";
 import { bringUp, failToWake } from "./wake.ts";
 import { refuseWaiting, settleReply } from "./command.ts";
@@ -126,15 +126,37 @@ export function quarantine(kernel: Kernel, address: RootAddress, reason: string,
   kernel.parked.delete(address);
   const record = kernel.records.get(address);
   if (record === undefined) return;
+  const isNews = record.status === "active";
   const quarantined = { ...record, status: "quarantined" as const, reason: reason.slice(0, 2_000) };
   kernel.records.set(address, quarantined);
   refuseWaiting(kernel, address);
+  const letter = isNews ? newsOf(kernel, address, { reason, isLasting }) : undefined;
   if (isLasting) {
-    const unit = { root: address, entries: [], record: quarantined, sets: [], deletes: [] };
-    kernel.journal.writer.push(unit, () => schedule(kernel));
+    const sets = letter === undefined ? [] : [{ key: letter.key, value: { message: letter.message } }];
+    const unit = { root: address, entries: [], record: quarantined, sets, deletes: [] };
+    kernel.journal.writer.push(unit, () => {
+      if (letter !== undefined) bring(kernel, letter);
+      schedule(kernel);
+    });
     kernel.journal.writer.urge();
+  } else if (letter !== undefined) {
+    deliver(kernel, letter.to, { kind: "input", body: { message: letter.message } });
   }
   kernel.seams.log({ level: "error", event: "root_quarantined", detail: { root: address, reason } });
   tell(kernel, { type: "quarantined", root: address, reason });
   if (address === kernel.supervisor) release(kernel);
+}
+
+/** Tells the supervisor, which tells whoever depends on the root: a letter of the very commit, so that no crash loses it. */
+function newsOf(
+  kernel: Kernel,
+  child: RootAddress,
+  { reason, isLasting }: { readonly reason: string; readonly isLasting: boolean },
+): Letter | undefined {
+  const to = kernel.supervisor;
+  if (to === undefined || !isSupervised(kernel, child)) return undefined;
+  const why = failure("root_quarantined", `"${child}" is quarantined: ${reason}`.slice(0, 2_000));
+  const message = { type: "child.quarantined", child, failure: { ...why }, lasting: isLasting };
+  // Nothing is appended to its stream any more, so no other letter of its own has this place.
+  return { key: keys.inbox(to, child, 0, 0), to, from: child, message };
 }

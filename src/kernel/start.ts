@@ -23,7 +23,7 @@ export function createKernel(parts: KernelParts): Kernel {
   return {
     ...rest,
     desk,
-    machines: compileMachines(wire(desk)),
+    machines: compileMachines(wire(desk), () => desk.mayGoOn()),
     roots: new Map(),
     records: new Map<RootAddress, RootRecord>(),
     parked: new Map(),

@@ -79,6 +79,8 @@ const expected: readonly (readonly RegExp[])[] = [
     /mcp\.files\.read_project_file +non_idempotent +1 +succeeded/,
     /mcp\.files\.read_project_file +effect_intent +third_party +replaceable/,
     /intent +mcp\.call +mcp\.files\.search_project_text/,
+    /^ {2}connection\/files@\S+ +closed, resting /m,
+    /waits for {2}nothing: it is at rest/,
     /^ {2}no divergence$/m,
     /connection\/files@.*no divergence/,
   ],

@@ -90,6 +90,7 @@ export function createFakeHost(
       yield entries.filter((entry) => entry.seq >= fromSeq);
     },
     readBlob: () => Promise.resolve(blob),
+    readActors: () => Promise.resolve(undefined),
     async *follow(_root, fromSeq, signal) {
       yield entries.filter((entry) => entry.seq >= fromSeq);
       if (signal.aborted) return;

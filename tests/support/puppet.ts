@@ -1,6 +1,6 @@
 /** A root whose machine does what a test's message says, and performers that end when the test says so. */
 import assert from "node:assert/strict";
-import { assign, enqueueActions, setup } from "xstate";
+import { assign, enqueueActions, sendTo, setup } from "xstate";
 import { post } from "../../actors/outbox.ts";
 import { createPort, port } from "../../actors/port.ts";
 import { wireMachines } from "../../actors/wiring.ts";
@@ -42,7 +42,7 @@ function hear({ context, event }: { readonly context: PuppetContext; readonly ev
 }
 
 /**
- * Acts on `puppet.act`, spins on `puppet.spin`, rests unless it is `puppet.busy`, breaks on an outcome that says
+ * Acts on `puppet.act`, spins on `puppet.spin`, talks to itself for ever on `puppet.talk`, rests unless it is `puppet.busy`, breaks on an outcome that says
  * "poison", and on its failure too if it says "stubborn".
  */
 export const puppetMachine = setup({
@@ -80,6 +80,7 @@ export const puppetMachine = setup({
   on: {
     "puppet.act": { actions: ["hear", "act"] },
     "puppet.spin": { target: ".spinning" },
+    "puppet.talk": { actions: ["hear", sendTo(({ self }) => self, { type: "puppet.talk" })] },
     "puppet.busy": { target: ".busy" },
     "puppet.rest": { target: ".resting" },
     "xstate.done.actor.*": { actions: ["breakOnPoison", "hear"] },

@@ -377,3 +377,29 @@ Deno.test("door that closes fails what is still being answered", async () => {
     await assert.rejects(connectDoor(door), { code: "door_closed" });
   });
 });
+
+Deno.test("door gives the actors of a root as they live, and says that one sleeps", async () => {
+  const actor = {
+    address: fakeRoot,
+    machine: "session",
+    state: "idle",
+    rests: true,
+    waits: [],
+    awaits: [],
+    about: [],
+    takes: [{ message: "session.prompt", to: ["running"], byItself: true }],
+    restarts: [],
+    restartPeriodMs: 0,
+  };
+  const actors = Array.from({ length: 120 }, (_, n) => ({ ...actor, address: `${fakeRoot}/turn/${n}` }));
+  const live = { actors, isHeld: true, mail: 3 };
+  const host: FakeHost = {
+    ...createFakeHost(),
+    readActors: (root) => Promise.resolve(root === fakeRoot ? live : undefined),
+  };
+  await withDoor(async ({ connect }) => {
+    const remote = createRemoteHost(await connect(), 7);
+    assert.deepEqual(await remote.readActors(fakeRoot), live);
+    assert.equal(await remote.readActors("catalog/asleep"), undefined);
+  }, { host });
+});

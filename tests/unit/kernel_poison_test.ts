@@ -166,7 +166,7 @@ Deno.test("kernel fails a crank whose unit no commit could hold (K18, K23)", asy
 Deno.test("kernel breaks off a machine that goes round without end (K8)", async () => {
   const puppet = await openPuppet();
   const { status, value } = await replyTo(puppet, await puppet.tell({ type: "puppet.spin" }));
-  assert.deepEqual([status, value.failure.code], ["failed", "crank_failed"]);
+  assert.deepEqual([status, value.failure.code], ["failed", "runaway_actor"]);
   await puppet.stage.world.advance(soonMs);
   await puppet.tell({ type: "puppet.nothing" });
   assert.equal((await puppet.lines()).at(-1), "input puppet.nothing");

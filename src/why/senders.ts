@@ -1,0 +1,78 @@
+/** Who may send a message, and by what command a person does. */
+import type { z } from "zod";
+import { rootMessages } from "../../schemas/message.ts";
+
+/** Who sends messages: a person at the command line, the runtime itself, or another actor. */
+export type Sender =
+  | "operator"
+  | "runtime"
+  | "session"
+  | "catalog"
+  | "connection"
+  | "supervisor"
+  | "task"
+  | "parent"
+  | "child";
+
+/** Who may send one kind of message. */
+export interface Sending {
+  readonly by: readonly Sender[];
+  /** The command with which a person has it sent. */
+  readonly command?: string;
+}
+
+/** A message that some kind of root takes. */
+export type RootMessageType = z.infer<(typeof rootMessages)[keyof typeof rootMessages]>["type"];
+
+/** Leave one out and this does not compile. */
+const ofRoots: { readonly [T in RootMessageType]: Sending } = {
+  "session.prompt": { by: ["operator"], command: "troupe run AGENT PROMPT --session SESSION" },
+  "session.call": { by: ["operator"], command: "troupe call AGENT TOOL --session SESSION" },
+  "session.cancel": { by: ["operator"], command: "troupe cancel SESSION" },
+  "session.revoke": { by: ["operator"] },
+  "session.relay": { by: ["operator"] },
+  "session.answered": { by: ["session"] },
+  "session.servers": { by: ["operator"], command: "troupe run AGENT PROMPT --session SESSION" },
+  "catalog.issued": { by: ["catalog"] },
+  "catalog.stale": { by: ["catalog"] },
+  "catalog.refused": { by: ["catalog"] },
+  "resource.updated": { by: ["connection"] },
+  "catalog.change": { by: ["operator"] },
+  "catalog.renew": { by: ["session"] },
+  "connection.offered": { by: ["connection"] },
+  "connection.stale": { by: ["connection"] },
+  "connection.open": { by: ["catalog", "runtime"] },
+  "connection.close": { by: ["runtime"] },
+  "connection.declare": { by: ["session"] },
+  "connection.subscribe": { by: ["runtime"] },
+  "connection.unsubscribe": { by: ["runtime"] },
+  "connection.refresh": { by: ["operator"], command: "troupe catalog SESSION --refresh" },
+  "task.opened": { by: ["task"] },
+  "task.ended": { by: ["task"] },
+  "task.admitted": { by: ["session"] },
+  "task.cancel": { by: ["operator", "session"] },
+  "child.add": { by: ["runtime"] },
+  "child.remove": { by: ["runtime"] },
+  "child.crashed": { by: ["runtime"] },
+  "child.exited": { by: ["runtime"] },
+  "child.restarted": { by: ["supervisor"] },
+  "child.quarantined": { by: ["runtime", "supervisor"] },
+};
+
+/** Messages between the actors of one root. */
+const inside: { readonly [type: string]: Sending } = {
+  "turn.cancel": { by: ["parent"] },
+  "turn.decided": { by: ["parent"] },
+  "turn.revoked": { by: ["parent"] },
+  "turn.notice": { by: ["parent"] },
+  "invocation.cancel": { by: ["parent"] },
+  "question.decided": { by: ["parent"] },
+  "question.open": { by: ["child"] },
+  "question.withdraw": { by: ["parent", "child"] },
+};
+
+/** Who may send a message; undefined for one that no actor of this release takes. */
+export function sendingOf(message: string): Sending | undefined {
+  const all: { readonly [type: string]: Sending } = { ...inside, ...ofRoots };
+  return Object.hasOwn(all, message) ? all[message] : undefined;
+}

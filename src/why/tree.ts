@@ -1,0 +1,152 @@
+/** The tree of all actors: supervisors, sessions with their turns, calls and questions, and the roots that serve them. */
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
+import { peekText } from "../peek.ts";
+import { parentOf } from "./reason.ts";
+import { type RootView, type RootViews, sinceOf } from "./root_view.ts";
+
+/** One actor in the tree. */
+export interface TreeLine {
+  readonly depth: number;
+  readonly address: string;
+  /** As it is called below the line above it that it belongs to. */
+  readonly name: string;
+  readonly title: string;
+  readonly state: string;
+  readonly sinceMs: number | undefined;
+  /** True if its root is awake in the process that owns the store. */
+  readonly isLive: boolean;
+  readonly restarts: number;
+  /** What it waits for, in words. */
+  readonly waits: readonly string[];
+  /** Why its root is out of service, or cannot be read. */
+  readonly trouble: string | undefined;
+}
+
+/** What of a store is shown. */
+export interface TreeRequest {
+  /** Only this session, with all that belongs to it. */
+  readonly session?: RootAddress | undefined;
+  /** Only so many sessions, the newest: each is read from its journal. */
+  readonly sessionsMax: number;
+  readonly nowMs: number;
+}
+
+/** A tree, and how many older sessions were left out of it. */
+export interface Tree {
+  readonly lines: readonly TreeLine[];
+  readonly leftOut: number;
+}
+
+/** The tree of a store, supervisors first, then sessions as they began. */
+export async function readTree(views: RootViews, request: TreeRequest): Promise<Tree> {
+  const { session, sessionsMax, nowMs } = request;
+  const { records } = views;
+  const lines: TreeLine[] = [];
+  if (session === undefined) {
+    // Those that belong to no session: supervisors, and whatever else serves all of them.
+    for (const one of records.filter(({ address }) => sessionOf(address) === undefined)) {
+      lines.push(...await linesOf(views, one.address, { depth: 0, nowMs }));
+    }
+  }
+  const sessions = records.flatMap(({ kind, address }) => kind === "session" ? [address] : []);
+  const recent = sessions.slice(-sessionsMax);
+  const parents = await parentsOf(views, recent);
+  const tops = session === undefined ? recent.filter((address) => !parents.has(address)) : [session];
+  for (const address of tops) lines.push(...await familyOf(views, { address, parents, depth: 0, nowMs }));
+  return { lines, leftOut: session === undefined ? sessions.length - recent.length : 0 };
+}
+
+interface Family {
+  readonly address: RootAddress;
+  readonly parents: ReadonlyMap<RootAddress, RootAddress>;
+  readonly depth: number;
+  readonly nowMs: number;
+}
+
+/** A session, the roots that serve it, and the sessions that it began. */
+async function familyOf(views: RootViews, family: Family): Promise<TreeLine[]> {
+  const { address, parents, depth, nowMs } = family;
+  const lines = await linesOf(views, address, { depth, nowMs });
+  for (const { address: other } of views.records) {
+    if (other === address) continue;
+    if (parents.get(other) === address) {
+      lines.push(...await familyOf(views, { ...family, address: other, depth: depth + 1 }));
+    } else if (sessionOf(other) === address) {
+      lines.push(...await linesOf(views, other, { depth: depth + 1, nowMs }));
+    }
+  }
+  return lines;
+}
+
+async function linesOf(
+  views: RootViews,
+  address: RootAddress,
+  { depth, nowMs }: Pick<Family, "depth" | "nowMs">,
+): Promise<TreeLine[]> {
+  const view = await views.of(address);
+  if (view === undefined) return [];
+  const restarts = await views.restartsOf(address, nowMs);
+  const { record, actors, live } = view;
+  const isOut = record.status === "quarantined";
+  const [root, ...below] = isOut ? [] : actors;
+  const line = (fields: Partial<TreeLine> & Pick<TreeLine, "depth" | "address" | "name">): TreeLine => ({
+    title: "",
+    state: "unknown",
+    sinceMs: undefined,
+    isLive: live !== undefined,
+    restarts: 0,
+    waits: [],
+    trouble: undefined,
+    ...fields,
+  });
+  const standing = (actor: (typeof actors)[number]) => ({
+    state: actor.state,
+    sinceMs: sinceOf(view, actor),
+    waits: [...actor.waits.map(({ words }) => words), ...actor.awaits.map((one) => `a message of ${one}`)],
+  });
+  const own = root === undefined ? await outOfService(views, view) : standing(root);
+  return [
+    line({ depth, address, name: address, title: record.title, restarts, ...own }),
+    ...below.map((actor) => {
+      const parent = parentOf(actors, actor.address) ?? address;
+      return line({
+        depth: depth + depthOf(view, actor.address),
+        address: actor.address,
+        name: actor.address.slice(parent.length + 1),
+        ...standing(actor),
+      });
+    }),
+  ];
+}
+
+async function outOfService(
+  views: RootViews,
+  { record: { address, status, reason }, history }: RootView,
+): Promise<Partial<TreeLine>> {
+  if (status === "active") return { trouble: history.unreadable };
+  const escalated = await views.escalationOf(address);
+  return {
+    state: "quarantined",
+    sinceMs: escalated?.atMs,
+    restarts: escalated?.restarts ?? 0,
+    trouble: reason ?? "no reason was recorded",
+  };
+}
+
+function depthOf({ actors }: RootView, address: string): number {
+  const parent = parentOf(actors, address);
+  return parent === undefined ? 0 : 1 + depthOf({ actors } as RootView, parent);
+}
+
+/** The session that began a session, as its input names it. */
+async function parentsOf(
+  views: RootViews,
+  sessions: readonly RootAddress[],
+): Promise<ReadonlyMap<RootAddress, RootAddress>> {
+  const parents = new Map<RootAddress, RootAddress>();
+  for (const address of sessions) {
+    const parent = peekText((await views.of(address))?.history.input, "parent");
+    if (sessions.includes(parent)) parents.set(address, parent);
+  }
+  return parents;
+}
