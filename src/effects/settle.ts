@@ -127,6 +127,7 @@ const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "mcp_protocol_error",
   "mcp_subscription_refused",
   "mcp_rounds_exceeded",
+  "task_action_unsupported",
   "task_kind_unsupported",
   "task_limit",
   "task_not_found",

@@ -15,6 +15,7 @@ import { ProcessRegistry } from "../processes/registry.ts";
 import { type Runtime, startRuntime } from "../runtime.ts";
 import type { HostServices } from "../host_services.ts";
 import type { Seams } from "../seams.ts";
+import { TaskLogs } from "../tasks/task_log.ts";
 import { Answerers } from "./answerers.ts";
 import type { ActingHost } from "./host.ts";
 import { createHostPerformers, type HostCommands } from "./host_performers.ts";
@@ -41,6 +42,8 @@ export interface OwnerOptions {
   readonly strict?: boolean;
   /** True if a person, or an order given for one, answers questions: those that a restart finds open then stay open. */
   readonly isAttended: boolean;
+  /** True if this process goes on when its command has ended: then tasks may be detached. Default false. */
+  readonly goesOn?: boolean;
 }
 
 /** Takes a store for this process and runs it. Refuses with `store_in_use` if another process holds it. */
@@ -59,7 +62,8 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
-    const commands = commandsOf({ ...options, registry, homes, valueOf, known });
+    const logs = new TaskLogs();
+    const commands = commandsOf({ ...options, registry, homes, valueOf, known, logs });
     const way = { fetch: http.fetch, clock, digest };
     const redactor = createDoorRedactor(known, await doorOptions(location, seams));
     const serverLog = await ServerLog.beside({ store: location, redactor, clock, log });
@@ -114,18 +118,23 @@ function declarerOf({ config, seams, env }: OwnerOptions, secrets: ReadonlySet<s
 }
 
 /** What commands are given: where they are started, are at home, and leave their output; variables and secrets. */
-function commandsOf({ location, config, seams, env, registry, homes, valueOf, known }: OwnerOptions & {
-  readonly registry: ProcessRegistry;
-  readonly homes: PrivateHomes;
-  readonly valueOf: ReadonlyMap<string, string | undefined>;
-  readonly known: KnownSecrets;
-}): HostCommands {
-  const { digest } = seams;
+function commandsOf(
+  given: OwnerOptions & Pick<HostCommands, "logs"> & {
+    readonly registry: ProcessRegistry;
+    readonly homes: PrivateHomes;
+    readonly valueOf: ReadonlyMap<string, string | undefined>;
+    readonly known: KnownSecrets;
+  },
+): HostCommands {
+  const { location, config, seams: { digest }, env, registry, homes, valueOf, known, goesOn = false, logs } =
+    given;
   return {
     registry,
+    logs,
     openArtifacts: new ArtifactFolder(location, digest).open,
     homeOf: async (root) => homes.commandHome(await digest(new TextEncoder().encode(root))),
     environment: config.commands.environment,
+    goesOn,
     readVariable: env,
     ownersHome: env("HOME") ?? env("USERPROFILE") ?? "/",
     readSecret: (name) => valueOf.get(name),

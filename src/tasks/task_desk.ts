@@ -138,7 +138,7 @@ export class TaskDesk {
     if (name === undefined || digest === undefined) return await this.#create(rest, id, address);
     const taken = failure(
       "task_scope_taken",
-      `Another task works on "${name}" and has not ended: wait for it, or cancel it`,
+      "Another task works in the same place and has not ended: wait for it, or cancel it; task_list shows it",
     );
     if (this.#claims.has(digest)) return taken;
     this.#claims.add(digest);

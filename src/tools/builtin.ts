@@ -5,16 +5,20 @@ import { patch } from "./patch.ts";
 import { readFile } from "./read_file.ts";
 import { readResult } from "./read_result.ts";
 import { searchFiles } from "./search_files.ts";
+import { taskControl } from "./task_control.ts";
+import { taskList } from "./task_list.ts";
+import { taskStatus } from "./task_status.ts";
 import { terminal } from "./terminal.ts";
 import type { BuiltinTool } from "./tool.ts";
 import { todo } from "./todo.ts";
 import { toolsList } from "./tools_list.ts";
 import { webExtract } from "./web_extract.ts";
+import { yieldUntil } from "./yield_until.ts";
 import { writeFile } from "./write_file.ts";
 
 /** By source kind: `troupe` tools are about the runtime itself, `runtime` tools act on the machine it runs on. */
 const toolsOf = {
-  troupe: [toolsList, readResult, todo],
+  troupe: [toolsList, readResult, todo, taskList, taskStatus, taskControl, yieldUntil],
   runtime: [listFiles, readFile, searchFiles, writeFile, patch, webExtract, terminal],
 } as const satisfies { readonly [kind in "troupe" | "runtime"]: readonly BuiltinTool[] };
 

@@ -24,6 +24,10 @@ const reach: {
   web_extract: ["medium", "idempotent", "prompt", "network.fetch"],
   read_result: ["low", "idempotent", "auto"],
   todo: ["low", "idempotent", "auto"],
+  task_list: ["low", "idempotent", "auto", "task.control"],
+  task_status: ["low", "idempotent", "auto", "task.control"],
+  task_control: ["medium", "idempotent", "auto", "task.control"],
+  yield_until: ["low", "idempotent", "auto", "task.control"],
   tools_list: ["low", "idempotent", "auto"],
 };
 
@@ -32,7 +36,8 @@ Deno.test("builtin tools have the risk, the class, the approval and the capabili
     const { effectClass, sideEffects, riskLevel, approvalPolicy, capability } = definition;
     const told = [riskLevel, effectClass, approvalPolicy, ...(capability === undefined ? [] : [capability])];
     assert.deepEqual(told, reach[name], name);
-    assert.equal(sideEffects, approvalPolicy !== "auto", name);
+    // `task_control` ends what was begun under its own gates: nobody is asked, and it is no look (DM-16).
+    assert.equal(sideEffects, approvalPolicy !== "auto" || name === "task_control", name);
   }
 });
 
