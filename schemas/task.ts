@@ -59,6 +59,8 @@ export const TaskWork = z.discriminatedUnion("kind", [
     arguments: JsonObject,
     cwd: z.string().max(limits.pathCharactersMax),
   }),
+  /** Refused by every release so far (DM-108). */
+  z.strictObject({ kind: z.literal("evolver.run"), arguments: JsonObject }),
 ]);
 /** What is to be done. */
 export type TaskWork = z.infer<typeof TaskWork>;

@@ -11,6 +11,7 @@ import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import type { Conversations } from "../../src/effects/conversation.ts";
 import { createProgramCall } from "../../src/effects/program_call.ts";
 import { type CallPerformer, createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
+import { createTaskRun, type TaskWorkers } from "../../src/effects/task_run.ts";
 import { loadShelved } from "../../src/effects/shelved.ts";
 import { replay, type ReplayReport } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
@@ -97,6 +98,10 @@ export interface StageOptions {
   readonly answers?: readonly unknown[];
   readonly script?: unknown;
   readonly tools?: readonly ToolSketch[];
+  /** Tools besides: the runtime's own. */
+  readonly builtins?: readonly BuiltinTool[];
+  /** Who does the work of tasks. */
+  readonly workers?: TaskWorkers;
   readonly ledger?: LedgerLine[];
   readonly strict?: boolean;
   readonly code?: string;
@@ -132,7 +137,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const disk = options.disk ?? new MemoryDisk();
   const handle = disk.open(options.store ?? {});
   const ledger = options.ledger ?? [];
-  const tools = (options.tools ?? []).map((sketch) => toolFrom(sketch, ledger));
+  const sketched = (options.tools ?? []).map((sketch) => toolFrom(sketch, ledger));
+  const tools = [...sketched, ...options.builtins ?? []];
   const provider = createScriptedProvider(Script.parse(options.script ?? { answers: options.answers ?? [] }));
   const starting = startRuntime({
     store: handle,
@@ -141,7 +147,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     ...(options.code === undefined ? {} : { code: options.code }),
     ...(options.hasAnswerer === undefined ? {} : { hasAnswerer: options.hasAnswerer }),
     ...(options.redactor === undefined ? {} : { redactor: options.redactor }),
-    performers: ({ conversations, catalogOf, rawArguments, redactor, seams, programs }) => ({
+    performers: ({ conversations, catalogOf, rawArguments, redactor, seams, programs, tasks }) => ({
       "model.generate": createModelGenerate({
         redactor,
         rawArguments,
@@ -165,10 +171,12 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
           appState: (root) => conversations.stateOf(root),
           blobs: createBlobs(),
           seams,
+          tasks,
           program: createProgramCall({ programOf: (name) => programs.find(name), seams }),
         }),
       ),
       "tool.verify": createToolVerify(),
+      "task.run": createTaskRun(options.workers ?? {}),
     }),
     ...options.runtime,
   });
