@@ -33,6 +33,8 @@ const pieceCharactersMax = 1_000_000;
 /** Bytes of a blob in one piece. A multiple of three, so that every piece is whole base64. */
 const blobPieceBytes = 3 * 100_000;
 const rootsPerPiece = 1_000;
+/** Each of a few tens of KiB at most. */
+const tasksPerPiece = 50;
 
 /** One method each: leave one out and this does not compile. */
 export const methods: { readonly [M in DoorMethod]: Method<M> } = {
@@ -72,6 +74,20 @@ export const methods: { readonly [M in DoorMethod]: Method<M> } = {
   prompt: givePrompt,
   cancel: async ({ host, params }) => {
     await host.cancel(params.session, params.reason);
+    return null;
+  },
+  tasks: async ({ host, params, send }) => {
+    const tasks = await host.listTasks(params.session);
+    for (let at = 0; at < tasks.length; at += tasksPerPiece) await send(tasks.slice(at, at + tasksPerPiece));
+    return null;
+  },
+  task_cancel: async ({ host, params: { session, task, reason } }) =>
+    await host.cancelTask(session, task, reason) ?? null,
+  task_end: async ({ host, params, signal }) =>
+    await host.untilTaskEnded(params.session, params.task, signal) ?? null,
+  task_log: async ({ host, params, send, signal }) => {
+    const { session, task, follow } = params;
+    for await (const said of host.followTask(session, task, { follow, signal })) await send(said);
     return null;
   },
   questions: async ({ host, send }) => {

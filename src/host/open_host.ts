@@ -98,7 +98,19 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     answerers.denyUnheard(runtime.questions);
     const declarer = declarerOf(options, new Set(valueOf.keys()));
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
-    const owned = { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell };
+    const owned = {
+      lock,
+      runtime,
+      answerers,
+      config,
+      seams,
+      declarer,
+      registry,
+      homes,
+      http,
+      farewell,
+      logs,
+    };
     return await openWithDoor(owned);
   } catch (error) {
     registry.killAll();
@@ -193,16 +205,18 @@ interface Opened {
   readonly homes: PrivateHomes;
   readonly http: GuardedClient;
   readonly farewell: () => Promise<void>;
+  readonly logs: TaskLogs;
 }
 
 async function openWithDoor(opened: Opened): Promise<ActingHost> {
-  const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell } = opened;
+  const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs } = opened;
   const doors: Door[] = [];
   const host = createLocalHost({
     runtime,
     config,
     answerers,
     declarer,
+    logs,
     release: async ({ hurry = false, onWait }) => {
       for (const door of doors) {
         if (!hurry && door.isBusy) onWait?.();

@@ -70,23 +70,36 @@ export class TaskLog {
 /** The logs of the tasks that run in this process. */
 export class TaskLogs {
   readonly #logs = new Map<TaskId, TaskLog>();
+  readonly #running = new Set<TaskId>();
 
   /** The log of a task that begins. */
   begin(task: TaskId): TaskLog {
-    const log = new TaskLog();
+    this.#running.add(task);
+    return this.expect(task);
+  }
+
+  /** The log of a task, which may begin later. */
+  expect(task: TaskId): TaskLog {
+    const log = this.#logs.get(task) ?? new TaskLog();
     this.#logs.set(task, log);
     return log;
   }
 
+  /** It is not expected any more; one that runs stays. */
+  forget(task: TaskId): void {
+    if (!this.#running.has(task)) this.#logs.delete(task);
+  }
+
   /** Nothing more comes, and the record tells the end of it. */
   end(task: TaskId): void {
+    this.#running.delete(task);
     this.#logs.get(task)?.end();
     this.#logs.delete(task);
   }
 
   /** Undefined for a task that does not run here. */
   of(task: TaskId): TaskLog | undefined {
-    return this.#logs.get(task);
+    return this.#running.has(task) ? this.#logs.get(task) : undefined;
   }
 }
 
