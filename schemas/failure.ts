@@ -54,6 +54,8 @@ export const FailureCode = z.enum([
   "process_unidentified",
   "artifact_failed",
   // Background tasks.
+  "no_host",
+  "task_action_unsupported",
   "task_kind_unsupported",
   "task_limit",
   "task_lost",

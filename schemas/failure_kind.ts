@@ -105,6 +105,8 @@ export const failureKinds = {
   spawn_failed: "other",
   process_unidentified: "other",
   artifact_failed: "other",
+  no_host: "call_invalid",
+  task_action_unsupported: "call_invalid",
   task_kind_unsupported: "call_invalid",
   task_limit: "call_invalid",
   task_lost: "other",

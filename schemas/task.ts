@@ -53,8 +53,14 @@ export type TaskScope = z.infer<typeof TaskScope>;
 
 /** What is to be done, by kind. */
 export const TaskWork = z.discriminatedUnion("kind", [
-  /** The arguments of the call of `terminal` that was allowed. */
-  z.strictObject({ kind: z.literal("terminal.exec"), arguments: JsonObject }),
+  /** The arguments of the call of `terminal` that was allowed, and the folder that they meant then. */
+  z.strictObject({
+    kind: z.literal("terminal.exec"),
+    arguments: JsonObject,
+    cwd: z.string().max(limits.pathCharactersMax),
+  }),
+  /** Refused by every release so far (DM-108). */
+  z.strictObject({ kind: z.literal("evolver.run"), arguments: JsonObject }),
 ]);
 /** What is to be done. */
 export type TaskWork = z.infer<typeof TaskWork>;

@@ -2,6 +2,8 @@
 export const taskLimits = {
   /** Tasks of one session that have not ended: what would be more is refused. */
   tasksOpenMax: 64,
+  /** Tasks that one list tells the model of. */
+  tasksListedMax: 50,
   /** Tasks of one kind that run at once in one session; the others wait (DM-126). */
   commandsRunningMax: 8,
   agentsRunningMax: 2,
@@ -13,6 +15,18 @@ export const taskLimits = {
   /** The end of a task's log that is shown (DM-120). */
   taskTailLinesMax: 40,
   taskTailCharactersMax: 8_000,
+  /** Of the same, what is kept with the task's record: as JSON text, in bytes. And what is read of it at once. */
+  taskTailBytesMax: 24 * 1_024,
+  taskChunkCharactersMax: 8_192,
+  /** The end of a command's output that its summary shows the model (LC-28). */
+  taskPreviewCharactersMax: 500,
+  /** Time of a command in the background: unless it asks for more (LC-28), and at most. Milliseconds. */
+  backgroundMsDefault: 300_000,
+  backgroundMsMax: 86_400_000,
+  /** How long a detached one may write nothing, unless it says otherwise. Milliseconds. */
+  detachedIdleMsDefault: 900_000,
+  /** How long work that nobody wants any more may take to end: its end is waited for, whatever it is. Milliseconds. */
+  taskEndingMsMax: 90_000,
   /** How long `yield_until` waits (DM-121). Milliseconds. */
   yieldMsDefault: 30_000,
   yieldMsMax: 300_000,

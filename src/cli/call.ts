@@ -2,6 +2,7 @@
 import { limits } from "../../schemas/limits.ts";
 import { readHostSettings, storeLocation } from "../host/home.ts";
 import type { CallReport, TurnReport } from "../turn_report.ts";
+import { awaitTasks, endText } from "./await_tasks.ts";
 import { readCallArguments } from "./call_arguments.ts";
 import { type Call, type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { CheckFailedError, exitCodes, UsageError } from "./exit.ts";
@@ -84,7 +85,10 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
       standing: given.answer,
       view: given.json ? { ...quiet, note: (line) => cli.terminal.err.line(line) } : view,
     });
-    return tell(cli, { session, report, json: given.json });
+    const told = tell(cli, { session, report, json: given.json });
+    const note = (line: string) => given.json ? cli.terminal.err.line(line) : view.note(line);
+    await awaitTasks(cli, seat, { session, view: { note, ended: (record) => note(endText(record)) } });
+    return told;
   });
 }
 

@@ -30,6 +30,10 @@ export const commands: { readonly [name: string]: CommandRow } = {
   },
   replay: { summary: "replay a session or an exported file, and compare", load: () => import("./replay.ts") },
   export: { summary: "write a session to a file that can be replayed", load: () => import("./export.ts") },
+  tasks: {
+    summary: "list background tasks, show what they write, and end them",
+    load: () => import("./tasks.ts"),
+  },
   questions: { summary: "list the questions that wait for a person", load: () => import("./questions.ts") },
   answer: { summary: "answer a question", load: () => import("./answer.ts") },
   cancel: { summary: "cancel the turn of a session", load: () => import("./cancel.ts") },
@@ -95,7 +99,8 @@ async function perform({ name, row }: Named, words: readonly string[], cli: Cli)
   const own = command.commands ?? {};
   const below = Object.hasOwn(own, next) ? own[next] : undefined;
   if (below !== undefined) return await perform({ name: `${name} ${next}`, row: below }, rest, cli);
-  if (command.commands !== undefined && next !== "" && !next.startsWith("-")) {
+  const takesArgs = command.args.length > 0;
+  if (command.commands !== undefined && !takesArgs && next !== "" && !next.startsWith("-")) {
     const near = nearest(next, Object.keys(own));
     const hint = near === undefined ? `see troupe ${name} --help` : `did you mean troupe ${name} ${near}?`;
     throw new UsageError(

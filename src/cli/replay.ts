@@ -1,6 +1,6 @@
 /** `troupe replay`. */
 import type { Entry } from "../../schemas/entry.ts";
-import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
+import { type RootAddress, rootKindOf, sessionOf } from "../../schemas/ids.ts";
 import { isInterned } from "../../actors/library.ts";
 import { readJson } from "../border.ts";
 import { CallReplay } from "../effects/call_replay.ts";
@@ -110,7 +110,7 @@ export function refuseDivergence(replays: readonly TimedReplay[]): void {
 /** Ids and addresses of sessions have no dot, and only addresses have a slash. */
 function isFile(name: string): boolean {
   if (name.includes(".") || name.startsWith("/")) return true;
-  return name.includes("/") && !/^(session|catalog|connection|supervisor)\//.test(name);
+  return name.includes("/") && rootKindOf(name) === undefined;
 }
 
 /** What a replay is told besides the entries. */

@@ -1,12 +1,15 @@
 /** `troupe run`. */
 import { limits } from "../../schemas/limits.ts";
+import type { TaskRecord } from "../../schemas/task.ts";
 import { readHostSettings, storeLocation } from "../host/home.ts";
 import type { TurnReport } from "../turn_report.ts";
+import { awaitTasks, endText } from "./await_tasks.ts";
 import { type Call, defineCommand, storeOption } from "./cli.ts";
 import { CheckFailedError, exitCodes, UsageError } from "./exit.ts";
 import { placeOptions, preparePlace, sayWhere } from "./place.ts";
 import { playTurn } from "./play_turn.ts";
 import { withSeat } from "./seat.ts";
+import { jsonLine } from "./json_line.ts";
 import { createJsonView } from "./json_view.ts";
 import { createTranscript } from "./transcript.ts";
 
@@ -19,7 +22,10 @@ const options = {
     help: "answer approvals without asking, and servers by their defaults; wait leaves them to troupe answer",
   },
   strict: { kind: "flag", help: "let everything wait for the disk, not only what could hurt" },
-  json: { kind: "flag", help: "print one JSON line for each durable entry, and nothing else" },
+  json: {
+    kind: "flag",
+    help: "print one JSON line for each durable entry, and for each task that ended after the turn",
+  },
 } as const;
 
 /** What runs if nobody says what. */
@@ -36,6 +42,7 @@ export const command = defineCommand({
     "Questions are asked at the terminal; without one, and without --answer, they are denials.",
     "Ctrl-C cancels the turn, a second one leaves. Exit code 1 if the turn did not complete.",
     "Fields of a budget: tokens, cost_usd, wall_ms, tool_calls, processes, children; troupe budget shows what is left.",
+    "Background tasks that the agent began are waited for after the turn; there Ctrl-C cancels them.",
     "If another process runs the store, that process does the work, and its configuration counts.",
   ],
   options,
@@ -79,6 +86,9 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
       standing: given.answer,
       view,
     });
+    const ended = (record: TaskRecord) =>
+      given.json ? cli.terminal.out.line(jsonLine({ task: record })) : view.note(endText(record));
+    await awaitTasks(cli, seat, { session, view: { note: (text) => view.note(text), ended } });
     if (report.outcome !== "completed") throw notCompleted(report);
     return exitCodes.ok;
   });

@@ -25,6 +25,8 @@ export interface CaptureOptions {
   readonly artifact: Artifact;
   /** Told once, at the first fault of the artifact. What comes is taken on. */
   readonly onFailure: () => void;
+  /** Told of what comes, once secrets were taken out. */
+  readonly onText?: ((text: string) => void) | undefined;
 }
 
 /** Takes an output piece by piece, in bounded memory. */
@@ -85,6 +87,7 @@ export class Capture implements OutputSink {
   async #keep(clean: string): Promise<void> {
     if (clean === "") return;
     this.#clean += clean.length;
+    this.#options.onText?.(clean);
     const max = limits.commandTailCharactersMax;
     this.#tail += clean;
     // Cut now and then, not each time: so each character is copied twice at most.
@@ -105,7 +108,7 @@ export class Capture implements OutputSink {
 }
 
 /** The end of a text, never half a character. */
-function lastCharacters(text: string, charactersMax: number): string {
+export function lastCharacters(text: string, charactersMax: number): string {
   if (text.length <= charactersMax) return text;
   const end = text.slice(-charactersMax);
   const first = end.charCodeAt(0);

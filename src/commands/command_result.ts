@@ -1,6 +1,6 @@
 /** How a command ended, as a result: text for the model, facts for programs, and an error if it did not end well. */
 import { type Failure, failure } from "../../schemas/failure.ts";
-import type { Json, JsonObject } from "../../schemas/json.ts";
+import type { JsonObject } from "../../schemas/json.ts";
 import type { ToolContent, ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { CommandEnd } from "../processes/command_run.ts";
 import type { Captured } from "./capture.ts";
@@ -12,6 +12,8 @@ export interface CommandFacts {
   readonly stderr: Captured;
   /** How long it might have run. Milliseconds. */
   readonly timeoutMs: number;
+  /** How long it might write nothing. Milliseconds. */
+  readonly idleMs?: number | undefined;
 }
 
 /** The state of a command run, as records name it (CM-118). */
@@ -25,6 +27,7 @@ export function stateOf({ end, stdout, stderr }: CommandFacts): string {
     case "interrupted":
       return "interrupted";
     case "timed_out":
+    case "stalled":
     case "output_lost":
       return "failed";
   }
@@ -43,7 +46,8 @@ export function commandEnvelope(facts: CommandFacts): ToolResultEnvelope {
   return { ok: problem === undefined, content, isError: problem !== undefined, attachments: [] };
 }
 
-function headOf({ end: { code, signal, leftBehind } }: CommandFacts): string {
+/** How it ended, in a few words. */
+export function headOf({ end: { code, signal, leftBehind } }: CommandFacts): string {
   const how = code === null ? `ended by ${signal ?? "nobody knows what"}` : `exit code ${code}`;
   return leftBehind === 0 ? how : `${how}; ${leftBehind} processes that it left running were ended`;
 }
@@ -57,7 +61,12 @@ function shown(name: string, { tail, isTruncated, characters, artifact }: Captur
   return [`${name}:${note}`, tail.replace(/\n$/, "")];
 }
 
-function valueOf({ code, signal, reason, durationMs }: CommandEnd, stdout: Captured, stderr: Captured): Json {
+/** How it ended, as data. */
+export function valueOf(
+  { code, signal, reason, durationMs }: CommandEnd,
+  stdout: Captured,
+  stderr: Captured,
+): JsonObject {
   return {
     exit_code: code,
     signal,
@@ -85,7 +94,8 @@ export function totalsOf({ bytes, characters, isTruncated, artifact }: Captured)
   };
 }
 
-function problemOf({ end, stdout, stderr, timeoutMs }: CommandFacts): Failure | undefined {
+/** Why a command did not end well; undefined if it did. */
+export function problemOf({ end, stdout, stderr, timeoutMs, idleMs = 0 }: CommandFacts): Failure | undefined {
   if (stdout.hasFailed || stderr.hasFailed) {
     return failure(
       "artifact_failed",
@@ -101,6 +111,8 @@ function problemOf({ end, stdout, stderr, timeoutMs }: CommandFacts): Failure | 
       );
     case "timed_out":
       return failure("command_timed_out", `The command was ended, as it took longer than ${timeoutMs} ms`);
+    case "stalled":
+      return failure("command_timed_out", `The command was ended, as it wrote nothing for ${idleMs} ms`);
     case "canceled":
       return failure("command_canceled", "The command was ended, as its call was canceled");
     case "interrupted":

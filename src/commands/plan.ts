@@ -3,10 +3,10 @@ import { isCommandControl } from "../../actors/variable_names.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
-import { bindingSource, type SecretBinding, terminalInput } from "../tools/terminal.ts";
+import { bindingSource, type SecretBinding, type TerminalInput, terminalInput } from "../tools/terminal.ts";
 import { head, visible } from "../tools/visible.ts";
 import type { Workspace } from "../tools/workspace.ts";
-import type { CommandRequest } from "./review.ts";
+import type { CommandRequest } from "./request.ts";
 
 /** The shell of shell text, and how it is started: nothing of anybody's profile is read. */
 export const shellProgram = ["bash", "--noprofile", "--norc", "-c"] as const;
@@ -26,6 +26,8 @@ export interface CommandPlan {
   readonly secrets: readonly SecretBinding[];
 }
 
+type Times = Pick<CommandRequest, "timeoutMs" | "background">;
+
 /** Reads the arguments of a call. Refuses what cannot or must not be run, and says what to change. Starts nothing. */
 export async function planCommand(
   given: JsonObject,
@@ -36,16 +38,38 @@ export async function planCommand(
     const [issue] = parsed.error.issues;
     return invalid(`${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trim());
   }
-  const { argv, shell, cwd, env = {}, timeout_ms: timeoutMs, secrets = [] } = parsed.data;
+  const { argv, shell, cwd, env = {}, secrets = [] } = parsed.data;
+  const times = timesOf(parsed.data);
+  if ("code" in times) return times;
   if ((argv === undefined) === (shell === undefined)) return invalid("give argv or shell, one of both");
   const words = argv ?? [...shellProgram, shell ?? ""];
   const refusal = textRefusal([...words, ...Object.values(env)]) ??
-    variableRefusal(env, environment) ?? secretRefusal(secrets, env, timeoutMs);
+    variableRefusal(env, environment) ?? secretRefusal(secrets, env, times);
   if (refusal !== undefined) return refusal;
   const folder = await workspace.realFolder(cwd);
   if (!folder.ok) return folder.failure;
   const what = argv === undefined ? { shell: shell ?? "" } : { argv };
-  return { request: { ...what, cwd: folder.value, env, timeoutMs }, argv: words, secrets };
+  return { request: { ...what, cwd: folder.value, env, ...times }, argv: words, secrets };
+}
+
+/** How long it may run, and how it does in the background: what is meant for the other way is refused. */
+function timesOf(
+  { background, detached, timeout_ms: timeoutMs, idle_timeout_ms: idleMs }: TerminalInput,
+): Times | Failure {
+  if (background) {
+    const idle = idleMs ?? (detached ? limits.detachedIdleMsDefault : undefined);
+    return {
+      timeoutMs: timeoutMs ?? limits.backgroundMsDefault,
+      background: { detached, ...(idle === undefined ? {} : { idleMs: idle }) },
+    };
+  }
+  if (detached || idleMs !== undefined) {
+    return invalid("detached and idle_timeout_ms are for the background; give background too");
+  }
+  if (timeoutMs === undefined || timeoutMs <= limits.commandMsMax) {
+    return { timeoutMs: timeoutMs ?? limits.commandMsDefault };
+  }
+  return invalid(`timeout_ms is at most ${limits.commandMsMax}; give background for more`);
 }
 
 /** Text reaches a program as it is, or not at all (B43). */
@@ -89,8 +113,13 @@ function variableRefusal(
 function secretRefusal(
   secrets: readonly SecretBinding[],
   env: { readonly [name: string]: string },
-  timeoutMs: number,
+  { timeoutMs, background }: Times,
 ): Failure | undefined {
+  if (background !== undefined && secrets.length > 0) {
+    const why =
+      "it goes on beside the turn that was allowed to; run it in the foreground, or leave secrets out";
+    return failure("secret_binding_refused", `Cannot bind a secret to a command in the background: ${why}`);
+  }
   const taken = new Set(Object.keys(env).map((name) => name.toUpperCase()));
   for (const binding of secrets) {
     const { variable, expires_s: seconds } = binding;

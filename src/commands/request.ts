@@ -11,6 +11,13 @@ export interface CommandRequest {
   /** What the child's environment gets besides what every child has. */
   readonly env: { readonly [name: string]: string };
   readonly timeoutMs: number;
+  /** Set if it shall run in the background. */
+  readonly background?: {
+    /** True if nobody waits for it. */
+    readonly detached: boolean;
+    /** After so long without output it is ended. Milliseconds. */
+    readonly idleMs?: number;
+  };
 }
 
 /** Where it would run. */

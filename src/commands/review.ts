@@ -71,10 +71,11 @@ function reviewText(text: string, findings: Findings, places: Places): void {
 
 /** Two commands that differ in anything that decides what happens have two identities. */
 async function identityOf(
-  { argv, shell, cwd, env, timeoutMs }: CommandRequest,
+  { argv, shell, cwd, env, timeoutMs, background }: CommandRequest,
   { digest }: CommandGround,
 ): Promise<Digest> {
   const sorted = Object.entries(env).sort(([left], [right]) => left < right ? -1 : left > right ? 1 : 0);
-  const text = JSON.stringify(["command", argv ?? null, shell ?? null, cwd, sorted, timeoutMs]);
+  const how = background === undefined ? [] : [background.detached, background.idleMs ?? null];
+  const text = JSON.stringify(["command", argv ?? null, shell ?? null, cwd, sorted, timeoutMs, ...how]);
   return Digest.parse(await digest(new TextEncoder().encode(text)));
 }

@@ -1,8 +1,11 @@
 /** One client at the door: reads its requests, guards them, and answers each under its own id. */
 import type { z } from "zod";
+import { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import { LineSplitter, readJson } from "../border.ts";
 import type { ActingHost } from "../host/host.ts";
+import { untilTasksEnd } from "../host/host_tasks.ts";
+import { peek } from "../peek.ts";
 import type { Seams } from "../seams.ts";
 import { writeAll } from "./write_all.ts";
 import { methods } from "./methods.ts";
@@ -32,6 +35,8 @@ export class Connection {
   readonly #running = new Map<number, AbortController>();
   readonly #answering = new Set<Promise<void>>();
   readonly #known = new AbortController();
+  /** Aborts when the client has gone. */
+  readonly #gone = new AbortController();
   #writing: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -78,6 +83,7 @@ export class Connection {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#known.abort();
+    this.#gone.abort();
     for (const abort of this.#running.values()) abort.abort();
     try {
       this.#options.connection.close();
@@ -120,7 +126,9 @@ export class Connection {
   async #answer({ id, method, params }: DoorRequest): Promise<void> {
     const abort = new AbortController();
     this.#running.set(id, abort);
-    if (method === "prompt") this.#options.onPrompt(1);
+    const isAwaited = method === "prompt" || method === "task_end";
+    const { host, onPrompt } = this.#options;
+    if (isAwaited) onPrompt(1);
     try {
       const value = await this.#perform(method, params, { id, abort });
       await this.#send({ id, type: "end", value: value as never });
@@ -128,7 +136,10 @@ export class Connection {
       await this.#fail(id, error);
     } finally {
       this.#running.delete(id);
-      if (method === "prompt") this.#options.onPrompt(-1);
+      // The giver of a prompt waits for its tasks next: the owner stays in between.
+      const session = method === "prompt" ? RootAddress.safeParse(peek(params, "session")) : undefined;
+      if (session?.success) await untilTasksEnd(host, session.data, this.#gone.signal).catch(() => {});
+      if (isAwaited) onPrompt(-1);
     }
   }
 

@@ -13,6 +13,7 @@ import {
   doorVersion,
   writeQuestion,
 } from "./protocol.ts";
+import { taskMethods } from "./task_methods.ts";
 
 /** What a method may use besides its parameters. */
 export interface MethodCall<M extends DoorMethod> {
@@ -84,6 +85,7 @@ export const methods: { readonly [M in DoorMethod]: Method<M> } = {
     await host.cancel(params.session, params.reason);
     return null;
   },
+  ...taskMethods,
   questions: async ({ host, send }) => {
     for (const question of await host.listQuestions()) await send([writeQuestion(question)]);
     return null;

@@ -4,7 +4,7 @@ import { AgentDefinition } from "../../schemas/agent.ts";
 import { Budget } from "../../schemas/budget.ts";
 import { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import { Failure } from "../../schemas/failure.ts";
-import { Digest, IntentId, RootAddress, ServerId } from "../../schemas/ids.ts";
+import { Digest, IntentId, RootAddress, ServerId, TaskId } from "../../schemas/ids.ts";
 import { HostCall, InvocationOutcome } from "../../schemas/invocation.ts";
 import { Json, JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
@@ -12,6 +12,7 @@ import { McpManifest } from "../../schemas/manifest.ts";
 import { TurnOutcome } from "../../schemas/message.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
 import { SessionScope } from "../../schemas/profile.ts";
+import { TaskRecord } from "../../schemas/task.ts";
 import { Attachment } from "../../schemas/tool.ts";
 import { ToolError } from "../../schemas/tool_error.ts";
 import { Decision, QuestionSubject, WholeText } from "../../schemas/question.ts";
@@ -75,6 +76,14 @@ const DoorServers = z.array(z.strictObject({
   folder: z.string().max(limits.pathCharactersMax),
   origin: z.string().min(1).max(200),
 })).max(limits.mcpServersPerSessionMax);
+
+const taskParams = z.strictObject({ session: RootAddress, task: TaskId });
+
+/** A piece of what a task says. */
+const DoorTaskSaid = z.strictObject({
+  text: z.string().max(limits.taskChunkCharactersMax),
+  missed: z.int().min(0),
+});
 
 /** Parameters, items and end of each method. */
 export const doorMethods = {
@@ -161,6 +170,19 @@ export const doorMethods = {
     item: z.never(),
     end: none,
   },
+  tasks: {
+    params: z.strictObject({ session: RootAddress.optional() }),
+    item: z.array(TaskRecord),
+    end: none,
+  },
+  task_cancel: {
+    params: z.strictObject({ session: RootAddress, task: TaskId, reason: z.string().max(500) }),
+    item: z.never(),
+    end: TaskRecord.nullable(),
+  },
+  /** Waits for the end of a task. The owner stays as long. */
+  task_end: { params: taskParams, item: z.never(), end: TaskRecord.nullable() },
+  task_log: { params: taskParams.extend({ follow: z.boolean() }), item: DoorTaskSaid, end: none },
   questions: { params: nothing, item: z.array(DoorQuestion), end: none },
   /** Given in the name of the operator, whose token it was given with. */
   answer: {

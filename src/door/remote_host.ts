@@ -2,14 +2,15 @@
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
+import type { TaskRecord } from "../../schemas/task.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import { EventQueue, EventsLostError } from "../host/event_queue.ts";
-import type { ActingHost, HostEvent } from "../host/host.ts";
+import type { ActingHost, HostEvent, TaskSaid } from "../host/host.ts";
 import type { ActorState } from "../why/actor_state.ts";
 import type { TurnReport } from "../turn_report.ts";
 import type { DoorClient } from "./client.ts";
-import { type DoorItem, readQuestion } from "./protocol.ts";
+import { type DoorItem, type DoorParams, readQuestion } from "./protocol.ts";
 
 const entriesPerStretch = 2_000;
 
@@ -55,6 +56,17 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
       return { ...report, failure: report.failure } satisfies TurnReport;
     },
     cancel: async (session, reason) => void await client.call("cancel", { session, reason }),
+    listTasks: async (session) => {
+      const tasks: TaskRecord[] = [];
+      const params = session === undefined ? {} : { session };
+      await client.call("tasks", params, { onItem: (piece) => tasks.push(...piece) });
+      return tasks;
+    },
+    cancelTask: async (session, task, reason) =>
+      await client.call("task_cancel", { session, task, reason }) ?? undefined,
+    untilTaskEnded: async (session, task, signal) =>
+      await client.call("task_end", { session, task }, { signal }) ?? undefined,
+    followTask: (session, task, { follow, signal }) => followTask(client, { session, task, follow }, signal),
     listQuestions: async () => {
       const questions: OpenQuestion[] = [];
       await client.call("questions", {}, { onItem: (piece) => questions.push(...piece.map(readQuestion)) });
@@ -95,6 +107,21 @@ async function* followOn(
   ended.then(() => queue.close(), () => queue.close());
   if (await (yield* queue.take()) === "lost") {
     throw new EventsLostError("Cannot keep up: too many entries were waiting; follow again");
+  }
+  await ended;
+}
+
+/** Pieces come at the pace of whoever reads them as far as there is room; beyond it the log itself forgets. */
+async function* followTask(
+  client: DoorClient,
+  params: DoorParams<"task_log">,
+  signal: AbortSignal,
+): AsyncIterable<TaskSaid> {
+  const queue = new EventQueue<TaskSaid>(limits.watchEventsBufferedMax);
+  const ended = client.call("task_log", params, { onItem: (piece) => queue.push(piece), signal });
+  ended.then(() => queue.close(), () => queue.close());
+  if (await (yield* queue.take()) === "lost") {
+    throw new EventsLostError("Cannot keep up: too much of the log was waiting; follow again");
   }
   await ended;
 }

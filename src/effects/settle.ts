@@ -153,6 +153,7 @@ export const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "mcp_protocol_error",
   "mcp_subscription_refused",
   "mcp_rounds_exceeded",
+  "task_action_unsupported",
   "task_kind_unsupported",
   "task_limit",
   "task_not_found",

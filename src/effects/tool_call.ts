@@ -4,6 +4,7 @@ import { type Failure, failure, retryableFailure } from "../../schemas/failure.t
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { Json, JsonObject } from "../../schemas/json.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
+import type { Principal } from "../../schemas/principal.ts";
 import { type EffectClass, ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { ErrorProvenance } from "../../schemas/tool_error.ts";
 import type { GuardedClient } from "../net/guarded_client.ts";
@@ -62,6 +63,8 @@ export interface ToolCallOptions {
   readonly tasks?: TaskDesk;
   /** The past that a call may read; without it there is none. */
   readonly sessionsOf?: (call: ToolCall) => SessionArchive;
+  /** For whom a session acts; the operator of this machine by default. */
+  readonly principalOf?: (root: RootAddress) => Principal;
   /** Reaches the tools of MCP servers; without it they are refused. */
   readonly mcp?: Adapter;
   /** Reaches the tools of connected programs; without it they are refused. */

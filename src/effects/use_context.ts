@@ -2,6 +2,7 @@
 import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import type { TaskId } from "../../schemas/ids.ts";
 import type { JsonObject } from "../../schemas/json.ts";
+import { localOperator } from "../../schemas/principal.ts";
 import { deepFreeze } from "../canonical.ts";
 import { type OwnTasks, ownTasks } from "../tasks/own_tasks.ts";
 import { HttpError } from "../net/http_error.ts";
@@ -76,7 +77,8 @@ function tasksOf(
   if (options.tasks === undefined) return undefined;
   const origin = { call: request.args.invocation, tool: entry.canonicalName };
   const tell = (task: TaskId) => changes.tell(task);
-  return ownTasks(options.tasks, { owner, key, origin, signal, tell });
+  const principal = options.principalOf?.(owner) ?? localOperator;
+  return ownTasks(options.tasks, { owner, principal, key, origin, signal, tell });
 }
 
 function noWayOut(): Promise<Response> {

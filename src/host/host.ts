@@ -2,13 +2,15 @@
 import type { AgentDefinition } from "../../schemas/agent.ts";
 import type { Budget } from "../../schemas/budget.ts";
 import type { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
-import type { RootAddress } from "../../schemas/ids.ts";
+import type { RootAddress, TaskId } from "../../schemas/ids.ts";
 import type { HostCall } from "../../schemas/invocation.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
+import type { TaskRecord } from "../../schemas/task.ts";
 import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
 import type { KernelEvent } from "../kernel/kernel.ts";
 import type { RefreshReport } from "../refresh.ts";
+import type { LogPiece } from "../tasks/task_log.ts";
 import type { TurnReport } from "../turn_report.ts";
 import type { LiveState } from "../why/actor_state.ts";
 import type { LoadedServer } from "./declare.ts";
@@ -22,6 +24,8 @@ export interface Records {
   /** Entries from `fromSeq` to the head, in pieces. */
   readPages(root: RootAddress, fromSeq?: number): AsyncIterable<readonly Entry[]>;
   readBlob(digest: string): Promise<Uint8Array>;
+  /** Tasks of a session, or of all, the newest first. */
+  listTasks(session?: RootAddress): Promise<readonly TaskRecord[]>;
 }
 
 /** How a host is closed. */
@@ -79,6 +83,16 @@ export interface PromptOrder {
 /** What the giver of a prompt hears until its turn has ended. */
 export type HostEvent = KernelEvent | { readonly type: "question"; readonly question: OpenQuestion };
 
+/** A piece of what a task says. */
+export type TaskSaid = Omit<LogPiece, "next">;
+
+/** How a task is listened to. */
+export interface FollowTask {
+  /** True to go on until it has ended; else what is there is all. */
+  readonly follow: boolean;
+  readonly signal: AbortSignal;
+}
+
 /** A store that can be read and whose sessions can be told something. */
 export interface ActingHost extends Host {
   /** Makes a session; resolves once it is durable. */
@@ -91,6 +105,12 @@ export interface ActingHost extends Host {
   prompt(order: PromptOrder, hear: (event: HostEvent) => void): Promise<TurnReport>;
   /** Asks the session to cancel its turn; resolves once that is durable. */
   cancel(session: RootAddress, reason: string): Promise<void>;
+  /** Ends a task; resolves once nothing of it is left. Undefined if that session has none of this id. */
+  cancelTask(session: RootAddress, task: TaskId, reason: string): Promise<TaskRecord | undefined>;
+  /** Waits for the end of a task, or until `signal` aborts. The owner of the store stays as long. */
+  untilTaskEnded(session: RootAddress, task: TaskId, signal: AbortSignal): Promise<TaskRecord | undefined>;
+  /** What a running task says, from the end of its log on. */
+  followTask(session: RootAddress, task: TaskId, options: FollowTask): AsyncIterable<TaskSaid>;
   listQuestions(): Promise<readonly OpenQuestion[]>;
   answer(id: string, answer: GivenAnswer): Promise<void>;
 }

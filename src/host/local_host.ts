@@ -6,6 +6,8 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { KernelError } from "../kernel/kernel.ts";
 import type { Runtime } from "../runtime.ts";
+import type { TaskLogs } from "../tasks/task_log.ts";
+import { readTasks } from "../tasks/task_rows.ts";
 import type { TurnReport } from "../turn_report.ts";
 import { builtinSources } from "../tools/builtin.ts";
 import { readLive } from "../why/read_actors.ts";
@@ -13,6 +15,7 @@ import type { Answerers } from "./answerers.ts";
 import { answerQuestion } from "./answering.ts";
 import type { ActingHost, CloseOptions, HostEvent, PromptOrder, SessionOrder } from "./host.ts";
 import type { Declarer } from "./declarer.ts";
+import { followLog } from "./host_tasks.ts";
 import { writeHome } from "./session_home.ts";
 import { watchRoot } from "./watch_root.ts";
 
@@ -22,6 +25,8 @@ export interface LocalHostParts {
   readonly config: HostConfig;
   readonly answerers: Answerers;
   readonly declarer: Declarer;
+  /** What tasks say while they run. */
+  readonly logs: TaskLogs;
   /** Lets go of everything, in reverse order of opening. */
   readonly release: (options: CloseOptions) => Promise<void>;
 }
@@ -53,6 +58,11 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
       const { accepted } = await runtime.send(session, { type: "session.cancel", reason });
       await accepted();
     },
+    listTasks: (session) => readTasks(journal, session),
+    cancelTask: (session, task, reason) => runtime.tasks.cancel(session, task, reason),
+    untilTaskEnded: (session, task, signal) => runtime.tasks.untilOver(session, task, signal),
+    followTask: (owner, id, options) =>
+      followLog({ desk: runtime.tasks, logs: parts.logs }, { owner, id }, options),
     listQuestions: () => Promise.resolve(questions.list()),
     answer: (id, answer) => answerQuestion(runtime, id, answer),
     close: (options = {}) => release(options),

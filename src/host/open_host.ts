@@ -15,6 +15,7 @@ import { ProcessRegistry } from "../processes/registry.ts";
 import { type Runtime, startRuntime } from "../runtime.ts";
 import type { HostServices } from "../host_services.ts";
 import type { Seams } from "../seams.ts";
+import { TaskLogs } from "../tasks/task_log.ts";
 import { Answerers } from "./answerers.ts";
 import type { ActingHost } from "./host.ts";
 import { createHostPerformers, type HostCommands } from "./host_performers.ts";
@@ -41,11 +42,13 @@ export interface OwnerOptions {
   readonly strict?: boolean;
   /** True if a person, or an order given for one, answers questions: those that a restart finds open then stay open. */
   readonly isAttended: boolean;
+  /** True if this process goes on when its command has ended: then tasks may be detached. Default false. */
+  readonly goesOn?: boolean;
 }
 
 /** Takes a store for this process and runs it. Refuses with `store_in_use` if another process holds it. */
 export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
-  const { location, config, seams, env, self } = options;
+  const { location, config, seams, env } = options;
   const lock = await lockStore(location, seams.clock);
   const { clock, digest, log } = seams;
   const homes = new PrivateHomes(location);
@@ -59,22 +62,11 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
-    const commands = commandsOf({ ...options, registry, homes, valueOf, known });
-    const way = { fetch: http.fetch, clock, digest };
+    const logs = new TaskLogs();
+    const commands = commandsOf({ ...options, registry, homes, valueOf, known, logs });
     const redactor = createDoorRedactor(known, await doorOptions(location, seams));
     const serverLog = await ServerLog.beside({ store: location, redactor, clock, log });
-    const connections = new Connections({
-      registry,
-      clock,
-      env: readSecret,
-      onBound: (value) => void known.add({ value, name: "variable", source: "bound" }),
-      homes,
-      self,
-      onEnd: (end) => serverLog.note(end),
-      fetch: http.fetch,
-      authorize: createLogins({ ...way, trustFile: trustFile(env), known, readSecret }),
-      eras: new EraStore(eraFile(trustFile(env)), clock),
-    });
+    const connections = connectionsOf({ ...options, registry, homes, known, readSecret, serverLog, http });
     const history = config.session_search.scope;
     const made: { services: HostServices | undefined } = { services: undefined };
     const store = await openKvStore(location, { log });
@@ -95,13 +87,53 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     answerers.denyUnheard(runtime.questions);
     const declarer = declarerOf(options, new Set(valueOf.keys()));
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
-    const owned = { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell };
+    const owned = {
+      lock,
+      runtime,
+      answerers,
+      config,
+      seams,
+      declarer,
+      registry,
+      homes,
+      http,
+      farewell,
+      logs,
+    };
     return await openWithDoor(owned);
   } catch (error) {
     registry.killAll();
     await lock.release();
     throw error;
   }
+}
+
+/** What servers are started and reached with. */
+function connectionsOf(
+  { registry, homes, known, readSecret, serverLog, http, seams: { clock, digest }, env, self }:
+    & OwnerOptions
+    & {
+      readonly registry: ProcessRegistry;
+      readonly homes: PrivateHomes;
+      readonly known: KnownSecrets;
+      readonly readSecret: (name: string) => string | undefined;
+      readonly serverLog: ServerLog;
+      readonly http: GuardedClient;
+    },
+): Connections {
+  const way = { fetch: http.fetch, clock, digest };
+  return new Connections({
+    registry,
+    clock,
+    env: readSecret,
+    onBound: (value) => void known.add({ value, name: "variable", source: "bound" }),
+    homes,
+    self,
+    onEnd: (end) => serverLog.note(end),
+    fetch: http.fetch,
+    authorize: createLogins({ ...way, trustFile: trustFile(env), known, readSecret }),
+    eras: new EraStore(eraFile(trustFile(env)), clock),
+  });
 }
 
 /** The pins of an operator's tools, for all stores. */
@@ -115,18 +147,23 @@ function declarerOf({ config, seams, env }: OwnerOptions, secrets: ReadonlySet<s
 }
 
 /** What commands are given: where they are started, are at home, and leave their output; variables and secrets. */
-function commandsOf({ location, config, seams, env, registry, homes, valueOf, known }: OwnerOptions & {
-  readonly registry: ProcessRegistry;
-  readonly homes: PrivateHomes;
-  readonly valueOf: ReadonlyMap<string, string | undefined>;
-  readonly known: KnownSecrets;
-}): HostCommands {
-  const { digest } = seams;
+function commandsOf(
+  given: OwnerOptions & Pick<HostCommands, "logs"> & {
+    readonly registry: ProcessRegistry;
+    readonly homes: PrivateHomes;
+    readonly valueOf: ReadonlyMap<string, string | undefined>;
+    readonly known: KnownSecrets;
+  },
+): HostCommands {
+  const { location, config, seams: { digest }, env, registry, homes, valueOf, known, goesOn = false, logs } =
+    given;
   return {
     registry,
+    logs,
     openArtifacts: new ArtifactFolder(location, digest).open,
     homeOf: async (root) => homes.commandHome(await digest(new TextEncoder().encode(root))),
     environment: config.commands.environment,
+    goesOn,
     readVariable: env,
     ownersHome: env("HOME") ?? env("USERPROFILE") ?? "/",
     readSecret: (name) => valueOf.get(name),
@@ -185,16 +222,18 @@ interface Opened {
   readonly homes: PrivateHomes;
   readonly http: GuardedClient;
   readonly farewell: () => Promise<void>;
+  readonly logs: TaskLogs;
 }
 
 async function openWithDoor(opened: Opened): Promise<ActingHost> {
-  const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell } = opened;
+  const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs } = opened;
   const doors: Door[] = [];
   const host = createLocalHost({
     runtime,
     config,
     answerers,
     declarer,
+    logs,
     release: async ({ hurry = false, onWait }) => {
       for (const door of doors) {
         if (!hurry && door.isBusy) onWait?.();

@@ -5,6 +5,7 @@ import { openKvStore } from "../journal/kv_store.ts";
 import { StoreError } from "../journal/store.ts";
 import { lockStore } from "../journal/store_lock.ts";
 import type { Seams } from "../seams.ts";
+import { readTasks } from "../tasks/task_rows.ts";
 import type { Host } from "./host.ts";
 
 /** Opens a store for reading, under its lock. Refuses a store that is not there, and makes nothing. */
@@ -25,6 +26,7 @@ export async function openReaderHost(location: string, seams: Seams): Promise<Ho
         },
         readHead: (root) => journal.readHead(root),
         readPages: (root, fromSeq) => journal.readPages(root, fromSeq),
+        listTasks: (session) => readTasks(journal, session),
         readBlob: (digest) => journal.readBlob(digest),
         readActors: () => Promise.resolve(undefined),
         // Nobody writes while we hold the lock: what is there is all.

@@ -104,6 +104,7 @@ export const prefixes = {
   opens: ["open"],
   dues: ["due"],
   questions: ["question"],
+  allTasks: ["task"],
   tasks: (owner: string): StoreKey => ["task", id(owner)],
 } as const;
 

@@ -130,7 +130,7 @@ export function fault(effect: EffectClass, error: unknown): PerformerResult {
 
 /**
  * Answers a machine's cancel (K11): an effect that never started ends `canceled` at once; a running one is asked to
- * stop and its real outcome awaited; after 5 s nothing more is known. `attempt` counts those of earlier runtimes.
+ * stop and its real outcome awaited; after its grace nothing more is known. `attempt` counts those of earlier runtimes.
  */
 export function cancel(kernel: Kernel, root: RootAddress, record: PortRecord, attempt: number): void {
   const key = intentKey(root, record.id);
@@ -142,13 +142,19 @@ export function cancel(kernel: Kernel, root: RootAddress, record: PortRecord, at
     return end(kernel, root, { id: record.id, attempt, result: withDoubt(effect, attempt, canceled()) });
   }
   running.abort.abort(noLongerWanted);
-  const graceEndsAt = kernel.seams.clock.now() + limits.cancelGraceMs;
+  const graceMs = graceOf(record.request.port);
+  const graceEndsAt = kernel.seams.clock.now() + graceMs;
   kernel.seams.clock.sleepUntil(graceEndsAt).then(() => {
     if (kernel.stopped !== undefined || kernel.running.get(key) !== running) return;
     kernel.running.delete(key);
-    const result: PerformerResult = effect === "idempotent" ? canceled() : unknownAfterCancel();
+    const result: PerformerResult = effect === "idempotent" ? canceled() : unknownAfterCancel(graceMs);
     end(kernel, root, { id: record.id, attempt: running.attempt, result });
   });
+}
+
+/** How long a canceled effect is waited for: 5 s; the work of a task until nothing of it is left (DM-104). Milliseconds. */
+function graceOf(port: PortKind): number {
+  return port === "task.run" ? limits.taskEndingMsMax : limits.cancelGraceMs;
 }
 
 function end(
@@ -166,8 +172,8 @@ function canceled(): PerformerResult {
   };
 }
 
-function unknownAfterCancel(): PerformerResult {
-  const seconds = limits.cancelGraceMs / 1_000;
+function unknownAfterCancel(graceMs: number): PerformerResult {
+  const seconds = graceMs / 1_000;
   return {
     status: "unknown",
     failure: failure(

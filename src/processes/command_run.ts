@@ -17,13 +17,13 @@ const timedOutCode = 124;
 /** How long a killed process may take to go, and the last bytes of a pipe that somebody else holds. Milliseconds. */
 const patience = { killedMs: 2_000, lastBytesMs: 250 } as const;
 
-/** Why a command ended: by itself, or who ended it. The first reason counts. */
-export type EndReason = "exited" | "timed_out" | "canceled" | "interrupted" | "output_lost";
+/** Why a command ended: by itself, or who ended it; `stalled`: it wrote nothing for too long. The first reason counts. */
+export type EndReason = "exited" | "timed_out" | "stalled" | "canceled" | "interrupted" | "output_lost";
 
 /** How a command ended. */
 export interface CommandEnd {
   readonly reason: EndReason;
-  /** Null if a signal ended it; 124 if it ran out of time. */
+  /** Null if a signal ended it; 124 if it ran out of time, or stood still. */
   readonly code: number | null;
   readonly signal: string | null;
   readonly durationMs: number;
@@ -150,7 +150,7 @@ class FollowedCommand implements CommandRun {
     const reason = this.#reason ?? "exited";
     return {
       reason,
-      code: reason === "timed_out" ? timedOutCode : signal === null ? code : null,
+      code: reason === "timed_out" || reason === "stalled" ? timedOutCode : signal === null ? code : null,
       signal,
       durationMs,
       leftBehind: reason === "exited" ? left.endedCount : 0,

@@ -1,12 +1,15 @@
 /** The tasks of one session, as a call of its tools sees them. */
 import type { Failure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import type { Principal } from "../../schemas/principal.ts";
 import { TaskId } from "../../schemas/ids.ts";
 import type { TaskRecord } from "../../schemas/task.ts";
 import type { Awaited, TaskDesk, TaskOrder } from "./task_desk.ts";
 
 /** What a tool may do with tasks of its own session; of others it cannot even ask. */
 export interface OwnTasks {
+  /** For whom the session acts, and so its tasks. */
+  readonly principal: Principal;
   /** Opens a task that follows from this call: tried again, it is the same one. */
   open(order: Omit<TaskOrder, "owner" | "key" | "origin">): Promise<TaskRecord | Failure>;
   list(): Promise<readonly TaskRecord[]>;
@@ -21,6 +24,7 @@ export interface OwnTasks {
 /** Whose tasks, and for which call. */
 export interface TaskCall {
   readonly owner: RootAddress;
+  readonly principal: Principal;
   /** Key of the call: what it opens follows from it. */
   readonly key: string;
   readonly origin: TaskOrder["origin"];
@@ -29,12 +33,16 @@ export interface TaskCall {
 }
 
 /** The tasks of the session that calls. */
-export function ownTasks(desk: TaskDesk, { owner, key, origin, signal, tell }: TaskCall): OwnTasks {
+export function ownTasks(
+  desk: TaskDesk,
+  { owner, principal, key, origin, signal, tell }: TaskCall,
+): OwnTasks {
   const named = <T>(id: string, look: (task: TaskId) => Promise<T | undefined>): Promise<T | undefined> => {
     const task = TaskId.safeParse(id);
     return task.success ? look(task.data) : Promise.resolve(undefined);
   };
   return Object.freeze({
+    principal,
     open: (order: Omit<TaskOrder, "owner" | "key" | "origin">) => desk.open({ ...order, owner, key, origin }),
     list: () => desk.list(owner),
     find: (id: string) => named(id, (task) => desk.find(owner, task)),

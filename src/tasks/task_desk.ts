@@ -7,10 +7,11 @@ import { type Failure, failure } from "../../schemas/failure.ts";
 import { type RootAddress, taskAddress, TaskId } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import { isEnd, type TaskInput, TaskRecord } from "../../schemas/task.ts";
-import { keys, prefixes } from "../journal/keys.ts";
+import { keys } from "../journal/keys.ts";
 import { submit } from "../kernel/command.ts";
 import type { Kernel, KernelEvent } from "../kernel/kernel.ts";
 import { derivedId } from "./derived_id.ts";
+import { readTasks } from "./task_rows.ts";
 
 /** A task that is wanted. */
 export interface TaskOrder
@@ -60,11 +61,7 @@ export class TaskDesk {
 
   /** Tasks of a session, the newest first. */
   async list(owner: RootAddress): Promise<readonly TaskRecord[]> {
-    const found: TaskRecord[] = [];
-    for await (const { value } of this.#kernel.journal.listRows(prefixes.tasks(owner))) {
-      found.push(TaskRecord.parse(value));
-    }
-    return found.sort((left, right) => right.createdAt - left.createdAt || (left.id < right.id ? 1 : -1));
+    return await readTasks(this.#kernel.journal, owner);
   }
 
   /** A task of a session; undefined if that session has none of this id. */
@@ -90,13 +87,45 @@ export class TaskDesk {
     id: TaskId,
     { untilMs, signal }: { readonly untilMs: number; readonly signal: AbortSignal },
   ): Promise<Awaited | undefined> {
-    const { seams: { clock }, watchers } = this.#kernel;
-    const address = taskAddress(id, owner);
+    const { clock } = this.#kernel.seams;
     const enough = new AbortController();
     const stop = () => enough.abort();
     signal.addEventListener("abort", stop, { once: true });
-    const late = clock.sleepUntil(untilMs, enough.signal).then(() => true);
-    let changed = Promise.withResolvers<false>();
+    if (signal.aborted) stop();
+    const late = clock.sleepUntil(untilMs, enough.signal);
+    try {
+      const isThere = ({ status }: TaskRecord) => isEnd(status) || status === "blocked_needs_user";
+      const record = await this.#until({ owner, id }, late, isThere);
+      return record === undefined ? undefined : { record, isTimedOut: !isThere(record) };
+    } finally {
+      signal.removeEventListener("abort", stop);
+      enough.abort();
+    }
+  }
+
+  /** Waits for the end of a task, however long it takes, or until nobody waits any more. */
+  async untilOver(owner: RootAddress, id: TaskId, signal: AbortSignal): Promise<TaskRecord | undefined> {
+    const gone = Promise.withResolvers<void>();
+    const leave = () => gone.resolve();
+    signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) leave();
+    try {
+      return await this.#until({ owner, id }, gone.promise, ({ status }) => isEnd(status));
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  /** The record of a task once it is as wanted, or as it is when the time is over. */
+  async #until(
+    { owner, id }: Pick<TaskRecord, "owner" | "id">,
+    late: Promise<unknown>,
+    isWanted: (record: TaskRecord) => boolean,
+  ): Promise<TaskRecord | undefined> {
+    const { watchers } = this.#kernel;
+    const address = taskAddress(id, owner);
+    let changed = Promise.withResolvers<boolean>();
+    const over = late.then(() => true);
     const hear = (event: KernelEvent) => {
       if (event.root === address && event.type !== "progress") changed.resolve(false);
     };
@@ -104,19 +133,13 @@ export class TaskDesk {
     try {
       for (;;) {
         // Listen first, look second: a change between the two is heard.
-        changed = Promise.withResolvers<false>();
+        changed = Promise.withResolvers<boolean>();
         const record = await this.find(owner, id);
-        if (record === undefined) return undefined;
-        if (isEnd(record.status) || record.status === "blocked_needs_user") {
-          return { record, isTimedOut: false };
-        }
-        const isLate = signal.aborted || await Promise.race([late, changed.promise]);
-        if (isLate) return { record: await this.find(owner, id) ?? record, isTimedOut: true };
+        if (record === undefined || isWanted(record)) return record;
+        if (await Promise.race([over, changed.promise])) return await this.find(owner, id) ?? record;
       }
     } finally {
       watchers.delete(hear);
-      signal.removeEventListener("abort", stop);
-      enough.abort();
     }
   }
 
@@ -138,7 +161,7 @@ export class TaskDesk {
     if (name === undefined || digest === undefined) return await this.#create(rest, id, address);
     const taken = failure(
       "task_scope_taken",
-      `Another task works on "${name}" and has not ended: wait for it, or cancel it`,
+      "Another task works in the same place and has not ended: wait for it, or cancel it; task_list shows it",
     );
     if (this.#claims.has(digest)) return taken;
     this.#claims.add(digest);

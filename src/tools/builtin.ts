@@ -10,16 +10,30 @@ import { sessionSearch } from "./session_search.ts";
 import { skillManage } from "./skill_manage.ts";
 import { skillView } from "./skill_view.ts";
 import { skillsList } from "./skills_list.ts";
+import { taskControl } from "./task_control.ts";
+import { taskList } from "./task_list.ts";
+import { taskStatus } from "./task_status.ts";
 import { terminal } from "./terminal.ts";
 import type { BuiltinTool } from "./tool.ts";
 import { todo } from "./todo.ts";
 import { toolsList } from "./tools_list.ts";
 import { webExtract } from "./web_extract.ts";
+import { yieldUntil } from "./yield_until.ts";
 import { writeFile } from "./write_file.ts";
 
 /** By source kind: `troupe` tools are about the runtime itself, `runtime` tools act on the machine it runs on. */
 const toolsOf = {
-  troupe: [toolsList, readResult, todo, clarify, sessionSearch],
+  troupe: [
+    toolsList,
+    readResult,
+    todo,
+    clarify,
+    sessionSearch,
+    taskList,
+    taskStatus,
+    taskControl,
+    yieldUntil,
+  ],
   runtime: [
     listFiles,
     readFile,

@@ -26,8 +26,16 @@ export const terminalInput = z.strictObject({
     .describe("Folder to run it in, relative to the workspace"),
   env: z.record(z.string().max(128), z.string().max(limits.commandTextCharactersMax)).optional()
     .describe("Variables to set besides; only those that the host allows"),
-  timeout_ms: z.int().min(1).max(limits.commandMsMax).default(limits.commandMsDefault)
-    .describe("Milliseconds after which it is ended, with exit code 124"),
+  timeout_ms: z.int().min(1).max(limits.backgroundMsMax).optional().describe(
+    `Milliseconds after which it is ended, with exit code 124: ${limits.commandMsDefault} unless you say otherwise, at ` +
+      `most ${limits.commandMsMax}; in the background ${limits.backgroundMsDefault}, at most ${limits.backgroundMsMax}`,
+  ),
+  background: z.boolean().default(false)
+    .describe("Answer at once with the id of a task, which goes on beside this turn. Takes no secrets"),
+  detached: z.boolean().default(false)
+    .describe("For the background: nobody waits for its end; only where the runtime goes on after this turn"),
+  idle_timeout_ms: z.int().min(1).max(limits.backgroundMsMax).optional()
+    .describe("For the background: milliseconds without output after which it is ended, with exit code 124"),
   secrets: z.array(secret).max(limits.commandSecretsMax).optional()
     .describe("Secrets that it is given in variables"),
 });
@@ -53,7 +61,8 @@ export const terminal: BuiltinTool = {
     title: "Run a command",
     description:
       "Runs a command in the workspace and waits for its end. Give argv: program and arguments, one string each. Its " +
-      "output, exit code and signal come back; what it leaves running is ended with it.",
+      "output, exit code and signal come back; what it leaves running is ended with it. What takes long can run in the " +
+      "background: look at it with task_status, wait for it with yield_until, end it with task_control.",
     version: "1",
     inputSchema: jsonSchemaOf(terminalInput),
     riskLevel: "high",

@@ -15,6 +15,7 @@ import { judgeBudgets } from "./budgets.ts";
 import { principal } from "./clients.ts";
 import { judgeEffects } from "./effect_judges.ts";
 import type { Complain, Evidence } from "./evidence.ts";
+import { judgeTasks } from "./task_judges.ts";
 import { forgetCatalogs, recoveries } from "./lives.ts";
 
 /** The evidence, read back from the disk by the reader that everybody uses. */
@@ -51,6 +52,7 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
   await judgeReplay(one);
   await judgeEffects(one);
   judgeBudgets(one);
+  judgeTasks(one);
   judgeRest(one);
   return new Set([...streams.values()].flatMap((entries) => entries.flatMap(namesOf)));
 }

@@ -19,7 +19,8 @@ import type { Bug } from "./bugs.ts";
 import type { Life } from "./life.ts";
 import { type Fate, long, poisons, type Scenario, type Tool, toolNamed, tools } from "./scenario.ts";
 import { noServers } from "../support/servers.ts";
-import { builtinOf, eventsOf, type Given, refused } from "./targets.ts";
+import { builtinOf, eventsOf, type Given, openTask, refused } from "./targets.ts";
+import { hire } from "./task_scenario.ts";
 
 /** One application of an effect: what cannot be taken back. */
 export interface LedgerLine {
@@ -99,9 +100,11 @@ export class Outside {
 
   /** The performers of one life: the runtime's own, with targets that only move when the driver says so. */
   performersOf(life: Life, services: HostServices): HostPerformers {
-    const { conversations, catalogOf, rawArguments, seams, journal } = services;
+    const { conversations, catalogOf, rawArguments, seams, journal, tasks } = services;
     let current: Started | undefined;
-    const builtins = tools.map((tool) => builtinOf(tool, (given) => this.#start(life, tool, current, given)));
+    const builtins = [...tools, hire].map((tool) =>
+      builtinOf(tool, (given) => this.#start(life, tool, current, given))
+    );
     const call = createToolCall({
       redactor: createDoorRedactor(),
       rawArguments,
@@ -120,6 +123,7 @@ export class Outside {
         get: (digest) => journal.readBlob(digest),
       },
       seams,
+      tasks,
     });
     const generate = createModelGenerate({
       redactor: createDoorRedactor(),
@@ -153,6 +157,7 @@ export class Outside {
         return this.#options.scenario.isSlow() ? this.#hold(life, performance, result) : result;
       },
       "tool.verify": this.#verifierOf(life),
+      "task.run": (performance) => this.#work(life, performance),
     };
     return this.#options.bug.performers?.(performers) ?? performers;
   }
@@ -182,8 +187,9 @@ export class Outside {
     life: Life,
     tool: Tool,
     started: Started | undefined,
-    { text, signal }: Given,
+    given: Given,
   ): Promise<ToolResultEnvelope> {
+    const { text, signal } = given;
     if (started === undefined) throw new Error(`The tool "${tool.name}" was called by nobody`);
     const { performance: { root, id, key }, fate } = started;
     const { promise, resolve, reject } = Promise.withResolvers<ToolResultEnvelope>();
@@ -193,12 +199,33 @@ export class Outside {
         if (!isKnown) this.ledger.push({ tool: tool.name, root, id, key, life: life.number });
       },
       answer: () => {
-        if (fate === "ok" || fate === "late" || fate === "twice") {
+        if (tool.opensTask === true) {
+          openTask(given).then(
+            (isOpen) => isOpen ? resolve(textEnvelope(text)) : reject(new Error("There is no task")),
+            reject,
+          );
+        } else if (fate === "ok" || fate === "late" || fate === "twice") {
           resolve(textEnvelope(`${tool.name} ${text}`));
         } else if (fate === "long") resolve(textEnvelope(long));
         else if (fate === "poison") resolve(textEnvelope(poisons.result));
         else if (fate === "no") resolve(errorEnvelope(failure("tool_failed", "The tool said no")));
         else reject(new Error("The connection broke off"));
+      },
+    });
+    return promise;
+  }
+
+  /** The work of a task: of two of a call, one ends well and one breaks off, so that nobody knows. */
+  #work(life: Life, performance: Performance<"task.run">): Promise<PerformerResult> {
+    this.#note(life, performance, undefined);
+    const { root, id, key, request } = performance;
+    const { promise, resolve, reject } = Promise.withResolvers<PerformerResult>();
+    const breaks = JSON.stringify(request.args.work).includes('"text":"b"');
+    this.#send({ life, name: "work", root, key, fate: breaks ? "break_after" : "ok" }, {
+      apply: () => void this.ledger.push({ tool: "work", root, id, key, life: life.number }),
+      answer: () => {
+        if (breaks) reject(new Error("The work broke off"));
+        else resolve({ status: "ok", value: { status: "succeeded", summary: "well" } });
       },
     });
     return promise;

@@ -29,7 +29,7 @@ export interface Weights {
 /** Everything that decides a run. The same plan gives the same run, to the byte. */
 export interface Plan {
   readonly seed: number;
-  readonly play: "script" | "swarm";
+  readonly play: "script" | "swarm" | "tasks";
   /** `fixed`: always the first possible step, so that only the crashes differ. */
   readonly order: "fixed" | "chance";
   readonly crashes: readonly Crash[];

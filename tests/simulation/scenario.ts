@@ -3,6 +3,7 @@ import type { EffectClass } from "../../schemas/tool.ts";
 import type { SessionMessage } from "../../schemas/message.ts";
 import type { Decision, QuestionSubject } from "../../schemas/question.ts";
 import type { Plan } from "./plan.ts";
+import { hire } from "./task_scenario.ts";
 
 /** A tool of the play, and what its target outside is like. */
 export interface Tool {
@@ -16,6 +17,8 @@ export interface Tool {
   readonly timeoutMs?: number;
   /** `stall`: never answers before it is aborted. `flaky`: may refuse, before anything happened. */
   readonly habit?: "stall" | "flaky";
+  /** True if it opens a background task. */
+  readonly opensTask?: boolean;
 }
 
 /** Every tool of the play. */
@@ -38,7 +41,7 @@ export const tools: readonly Tool[] = [
 
 /** The tool of a name. */
 export function toolNamed(name: string): Tool {
-  const tool = tools.find((one) => one.name === name);
+  const tool = [...tools, hire].find((one) => one.name === name);
   if (tool === undefined) throw new Error(`The play has no tool "${name}"`);
   return tool;
 }

@@ -13,6 +13,7 @@ import { Lives } from "./lives.ts";
 import { Outside } from "./outside.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { createDice, type Dice, scriptedScenario, swarmScenario } from "./scenario.ts";
+import { taskScenario } from "./task_scenario.ts";
 
 /** Steps within which everything must have settled (notes 7.2). */
 const stepsMax = 10_000;
@@ -43,7 +44,11 @@ class Simulation {
     const dice = createDice(random);
     const nature = { nowMs: 1_800_000_000_000, ids: 0, random };
     [this.#dice, this.#nature] = [dice, nature];
-    const scenario = plan.play === "script" ? scriptedScenario() : swarmScenario(dice, plan.theme);
+    const scenario = {
+      script: scriptedScenario,
+      swarm: () => swarmScenario(dice, plan.theme),
+      tasks: taskScenario,
+    }[plan.play]();
     const disk = this.#disk;
     const note = (line: string) => void this.#trace.push(`${this.#steps} ${line}`);
     const complain = (rule: string, message: string) => this.#complain(rule, message);

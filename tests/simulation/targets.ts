@@ -5,6 +5,7 @@ import type { ModelEvent } from "../../schemas/model.ts";
 import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { PerformerResult } from "../../src/effects/performer.ts";
 import { ModelError } from "../../src/model/provider.ts";
+import type { OwnTasks } from "../../src/tasks/own_tasks.ts";
 import type { BuiltinTool } from "../../src/tools/tool.ts";
 import { sourceOf } from "../support/stage.ts";
 import { callUsage } from "./budgets.ts";
@@ -40,6 +41,7 @@ export function refused(tool: Tool): PerformerResult {
 export interface Given {
   readonly text: string;
   readonly signal: AbortSignal;
+  readonly tasks: OwnTasks | undefined;
 }
 
 /** A tool as the runtime knows it. */
@@ -50,7 +52,8 @@ export function builtinOf(
   return {
     definition: definitionOf(tool),
     inputSchema: undefined as never,
-    handler: (input, { signal }) => start({ text: (input as { readonly text?: string }).text ?? "", signal }),
+    handler: (input, { signal, tasks }) =>
+      start({ text: (input as { readonly text?: string }).text ?? "", signal, tasks }),
   };
 }
 
@@ -81,4 +84,16 @@ function definitionOf(tool: Tool, version = 1): ToolDefinition {
 export function sourceOfVersion(version: number, offered: readonly Tool[]): CatalogSource {
   const given = version === 0 ? offered.slice(1) : offered;
   return sourceOf(given.map((tool) => ({ definition: definitionOf(tool, version) }) as BuiltinTool));
+}
+
+/** Opens the task of a call; true once it is durable. */
+export async function openTask({ text, tasks }: Given): Promise<boolean> {
+  const opened = await tasks?.open({
+    principal: tasks.principal,
+    title: text,
+    detached: false,
+    silent: false,
+    work: { kind: "terminal.exec", arguments: { text }, cwd: "/" },
+  });
+  return opened !== undefined && "id" in opened;
 }

@@ -110,6 +110,10 @@ export function createFakeHost(
       host.canceled.push(reason);
       return Promise.resolve();
     },
+    listTasks: () => Promise.resolve([]),
+    cancelTask: () => Promise.resolve(undefined),
+    untilTaskEnded: () => Promise.resolve(undefined),
+    async *followTask() {},
     listQuestions: () => Promise.resolve([fakeQuestion(0)]),
     answer: (id, { decision, by }) => {
       host.answered.push({ id, decision, by });

@@ -2,6 +2,7 @@
 import { failure } from "../../schemas/failure.ts";
 import type { PerformerResult } from "../../src/effects/performer.ts";
 import type { HostCommands } from "../../src/host/host_performers.ts";
+import { TaskLogs } from "../../src/tasks/task_log.ts";
 import type { HostPerformers } from "../../src/host_services.ts";
 
 function refuse(): Promise<PerformerResult> {
@@ -45,6 +46,8 @@ export const noCommands: HostCommands = {
   openArtifacts: () => Promise.reject(new Error("No output is kept in this test")),
   homeOf: () => Promise.reject(new Error("No command has a home in this test")),
   environment: [],
+  goesOn: false,
+  logs: new TaskLogs(),
   ownersHome: "/",
   readVariable: () => undefined,
   readSecret: () => undefined,

@@ -12,6 +12,7 @@ import type { Conversations } from "../../src/effects/conversation.ts";
 import { createProgramCall } from "../../src/effects/program_call.ts";
 import { type CallPerformer, createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
 import { createSessionArchive } from "../../src/effects/session_archive.ts";
+import { createTaskRun, type TaskWorkers } from "../../src/effects/task_run.ts";
 import { loadShelved } from "../../src/effects/shelved.ts";
 import { replay, type ReplayReport } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
@@ -102,6 +103,8 @@ export interface StageOptions {
   readonly builtins?: readonly BuiltinTool[];
   /** What sessions may read of the past. */
   readonly history?: HistoryScope;
+  /** Who does the work of tasks. */
+  readonly workers?: TaskWorkers;
   readonly ledger?: LedgerLine[];
   readonly strict?: boolean;
   readonly code?: string;
@@ -147,7 +150,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     ...(options.code === undefined ? {} : { code: options.code }),
     ...(options.hasAnswerer === undefined ? {} : { hasAnswerer: options.hasAnswerer }),
     ...(options.redactor === undefined ? {} : { redactor: options.redactor }),
-    performers: ({ conversations, catalogOf, journal, rawArguments, redactor, seams, programs }) => ({
+    performers: ({ conversations, catalogOf, journal, rawArguments, redactor, seams, programs, tasks }) => ({
       "model.generate": createModelGenerate({
         redactor,
         rawArguments,
@@ -180,10 +183,12 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
               ordinal: request.args.invocation,
               note,
             }),
+          tasks,
           program: createProgramCall({ programOf: (name) => programs.find(name), seams }),
         }),
       ),
       "tool.verify": createToolVerify(),
+      "task.run": createTaskRun(options.workers ?? {}),
     }),
     ...options.runtime,
   });

@@ -29,6 +29,10 @@ const reach: {
   skill_manage: ["medium", "non_idempotent", "prompt", "fs.write"],
   session_search: ["medium", "idempotent", "prompt", "session.read"],
   clarify: ["low", "idempotent", "auto"],
+  task_list: ["low", "idempotent", "auto", "task.control"],
+  task_status: ["low", "idempotent", "auto", "task.control"],
+  task_control: ["medium", "idempotent", "auto", "task.control"],
+  yield_until: ["low", "idempotent", "auto", "task.control"],
   tools_list: ["low", "idempotent", "auto"],
 };
 
@@ -37,7 +41,8 @@ Deno.test("builtin tools have the risk, the class, the approval and the capabili
     const { effectClass, sideEffects, riskLevel, approvalPolicy, capability } = definition;
     const told = [riskLevel, effectClass, approvalPolicy, ...(capability === undefined ? [] : [capability])];
     assert.deepEqual(told, reach[name], name);
-    assert.equal(sideEffects, approvalPolicy !== "auto", name);
+    // `task_control` ends what was begun under its own gates: nobody is asked, and it is no look (DM-16).
+    assert.equal(sideEffects, approvalPolicy !== "auto" || name === "task_control", name);
   }
 });
 

@@ -60,6 +60,7 @@ async function onStage(
       openArtifacts: new ArtifactFolder(store, seams.digest).open,
       homeOf: () => Promise.resolve(`${folder}/home`),
       environment: ["CI", "NODE_ENV", "LD_PRELOAD"],
+      goesOn: false,
       readVariable: (name) => host[name],
       readSecret: (name) => name === "DEPLOY_KEY" ? "deploy-key-of-the-host" : undefined,
       onBound: (value, name) => void known.add({ value, name, source: "bound" }),

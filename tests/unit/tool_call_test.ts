@@ -267,11 +267,15 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "skill_manage",
     "skill_view",
     "skills_list",
+    "task_control",
+    "task_list",
+    "task_status",
     "terminal",
     "todo",
     "tools_list",
     "web_extract",
     "write_file",
+    "yield_until",
   ]);
   assert.deepEqual(progress, [{ type: "tool", message: "half way\\u{1b}[2J" }]);
 });

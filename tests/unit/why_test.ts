@@ -56,6 +56,7 @@ function hostOf({ runtime }: Stage, isOwned = true): Host {
     readBlob: (digest) => journal.readBlob(digest),
     readActors: (root) => Promise.resolve(isOwned ? readLive(kernel, root) : undefined),
     follow: (root, fromSeq) => journal.readPages(root, fromSeq),
+    listTasks: () => Promise.resolve([]),
     close: () => Promise.resolve(),
   };
 }
