@@ -59,7 +59,10 @@ function inputText(type: string, body: unknown): string | undefined {
   }
   if (type === "resource.updated") return `${peekText(message, "server")} ${peekText(message, "uri")}`;
   if (type === "catalog.renew") return serverNames(peekList(message, "servers"));
-  return peekText(message, "failure", "message") || undefined;
+  const failure = peekText(message, "failure", "message");
+  // A failure of being out of service names the root itself.
+  if (type === "child.crashed") return `${peekText(message, "child")}: ${failure}`;
+  return failure || peekText(message, "child") || undefined;
 }
 
 function serverNames(servers: readonly unknown[]): string {

@@ -16,6 +16,10 @@ export function noteText(type: string, body: unknown): string | undefined {
       return judgedText(body);
     case "tools.bound":
       return boundText(body);
+    case "poisoned":
+      return poisonedText(body);
+    case "supervisor.escalated":
+      return escalatedText(body);
     case "late_outcome":
       return `${peekText(body, "id")} came late, and changes nothing: ${
         peekText(body, "value", "operator") || peekText(body, "status")
@@ -241,4 +245,14 @@ function retryText(body: unknown): string {
   return `${attempt} of ${most}, ${what}, after ${peekText(body, "lastErrorCode")}${
     by === "" ? "" : `, by the ${by}`
   }`;
+}
+
+function poisonedText(body: unknown): string {
+  const message = peekText(body, "input", "message", "type");
+  return `${message} broke the machine, and is set aside: ${peekText(body, "failure", "message")}`;
+}
+
+function escalatedText(body: unknown): string {
+  const [child, restarts] = [peekText(body, "child"), peekText(body, "restarts")];
+  return `${child} is given up after ${restarts} restarts: ${peekText(body, "cause", "message")}`;
 }

@@ -13,11 +13,12 @@ import { safeText } from "./terminal.ts";
 export const command = defineCommand({
   args: ["ADDRESS"],
   about: [
-    "Explains one actor: its state and since when, what it waits for, what is done when time is up, which messages it",
-    "takes and who may send them, and why it is out of service if it is. Asks the process that runs the store, if one",
-    "does; else the journal tells, and nothing is performed. ADDRESS is a session (an id, an unambiguous part of one, or",
-    "last), an actor below it (last/turn/3, last/turn/3/call/0.1), any other root (connection/docs@ses_…,",
-    "supervisor/main), or the id of a question. troupe tree shows all of them.",
+    "Explains one actor: its state and since when, what it waits for, what is done when time is up, which",
+    "messages it takes and who may send them, and why it is out of service if it is. Asks the process",
+    "that runs the store, if one does; else the journal tells, and nothing is performed. ADDRESS is a",
+    "session (an id, an unambiguous part of one, or last), an actor below it (last/turn/3,",
+    "last/turn/3/call/0.1), any other root (connection/docs@ses_…, supervisor/main), or the id of a",
+    "question. troupe tree shows all of them.",
   ],
   options: { store: storeOption, json: jsonOption },
   examples: ["troupe why last", "troupe why last/turn/3/call/0.1", "troupe why supervisor/main --json"],

@@ -117,6 +117,8 @@ async function sinksOfJournal(stage: Stage): Promise<Sinks> {
       /"print":"[0-9a-f]{16}"/,
     ],
     "inspect --json": [await read("inspect", "last", "--json"), /the file says \[redacted\]/],
+    "why --json": [await read("why", server, "--json"), /"machine":"connection"/],
+    "tree --json": [await read("tree", "--json"), /"name":"connection\/docs@/],
     "catalog --json": [await read("catalog", "agent", "--json"), /search_files/],
     "replay --strict": [await read("replay", "last", "--strict"), /no divergence/],
     "export": [await Deno.readTextFile(stage.path("run.jsonl")), /the file says \[redacted\]/],

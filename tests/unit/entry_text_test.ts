@@ -40,3 +40,29 @@ Deno.test("log says who is asked about a call, what was decided, by whom, and ho
     "turn 1 seems stuck: 3 calls were refused",
   );
 });
+
+Deno.test("log says which message broke a root, that it goes on, and when its supervisor gave it up (F14)", () => {
+  const failure = { code: "crank_failed", message: "The machine broke" };
+  const child = "connection/docs@ses_1";
+  assert.equal(
+    noteText("poisoned", { input: { message: { type: "connection.open" } }, failure }),
+    "connection.open broke the machine, and is set aside: The machine broke",
+  );
+  assert.equal(
+    noteText("supervisor.escalated", { child, restarts: 3, periodMs: 60_000, cause: failure }),
+    `${child} is given up after 3 restarts: The machine broke`,
+  );
+  const inputText = (type: string, message: { readonly [key: string]: Json }) =>
+    entryText({
+      v: 1,
+      seq: 5,
+      at: 1_800_000_000_000,
+      kind: "input",
+      type,
+      cause: 5,
+      epoch: 1,
+      body: { message: { type, ...message } },
+    });
+  assert.equal(inputText("child.crashed", { child, failure }), `${child}: The machine broke`);
+  assert.equal(inputText("child.restarted", { child }), child);
+});
