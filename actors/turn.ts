@@ -110,7 +110,7 @@ export const turnMachine = setup({
         epoch: Math.max(context.epoch ?? 0, epoch ?? 0),
         results: [...context.results, result],
         ...notices.toldWith(context, result.told),
-        ...(spent === undefined ? {} : budget.withCosts(context, spent)),
+        ...budget.withEnding(context, result, spent),
         refused: rules.refusedWith(context, result),
         live: context.live.filter((ordinal) => ordinal !== result.ordinal),
       });

@@ -9,7 +9,7 @@ import type { Outgoing } from "../schemas/message.ts";
 import type { ModelAnswer, Usage } from "../schemas/model.ts";
 import { exceeded, exhaustion, isBounded, leftOf, openLedger, spend } from "./budget.ts";
 import { judgedNote } from "./judgement.ts";
-import { entryOf } from "./library.ts";
+import { entryNamed, entryOf } from "./library.ts";
 import type { TurnContext } from "./turn_context.ts";
 
 /** The ledger of a turn; snapshots of earlier releases have none, and only count. */
@@ -49,9 +49,14 @@ export function withAnswer(context: TurnContext, done: PortDone): Pick<TurnConte
   return { ledger, partial: { intent: done.intent, text: text.slice(0, limits.partialCharactersMax) } };
 }
 
-/** Models answered the server of a call. */
-export function withCosts(context: TurnContext, spent: Spent): Pick<TurnContext, "ledger"> {
-  return { ledger: spend(ledgerOf(context), spent) };
+/** What a call that ended used up besides: models answered its server; and a command that never began was no process. */
+export function withEnding(
+  context: TurnContext,
+  { attempts, name }: InvocationResult,
+  spent: Partial<Spent> = {},
+): Pick<TurnContext, "ledger"> {
+  const isUnbegun = attempts === 0 && startsProcess(entryNamed(context.catalog.hash, name));
+  return { ledger: spend(ledgerOf(context), isUnbegun ? { ...spent, processes: -1 } : spent) };
 }
 
 /** What a model call cost. A provider that counts no tokens, or tells no cost, is counted as such. */

@@ -13,13 +13,13 @@ export interface FoundActor {
 }
 
 /**
- * Finds `session/ses_…/turn/3/call/0.1`, `connection/docs@ses_…`, `supervisor/main`, a question as `troupe questions`
- * names it, or any of these with a session's short name in front: `last/turn/3`.
+ * Finds `session/ses_…/turn/3/call/0.1`, `connection/docs@ses_…`, `supervisor/main`, a task by its id, a question as
+ * `troupe questions` names it, or any of these with a session's short name in front: `last/turn/3`.
  */
 export async function findActor(host: Host, name: string): Promise<FoundActor> {
   const [path = "", intent] = name.split("#", 2);
   const { root: rootName, below } = splitPath(path);
-  const { address: root } = await findSession(host, rootName);
+  const root = await rootOf(host, rootName);
   const views = await RootViews.open(host);
   const view = await views.of(root);
   if (view === undefined) throw notFound(name, root);
@@ -32,6 +32,14 @@ export async function findActor(host: Host, name: string): Promise<FoundActor> {
   // Nothing is known below a root that is out of service, and none of it moves.
   if (address !== root && !view.actors.some((one) => one.address === address)) throw notFound(name, root);
   return { views, view, address };
+}
+
+/** A root by its address, a session by its short names, or a task or schedule by its id alone. */
+async function rootOf(host: Host, name: string): Promise<RootAddress> {
+  const found = /^(?:tsk|sch)_/.test(name)
+    ? (await host.listRoots()).find(({ address }) => address.includes(`/${name}@`))
+    : undefined;
+  return found?.address ?? (await findSession(host, name)).address;
 }
 
 function splitPath(path: string): { readonly root: string; readonly below: string } {

@@ -57,6 +57,10 @@ function inputText(type: string, body: unknown): string | undefined {
   if (type === "catalog.stale" || type === "connection.stale" || type === "connection.refresh") {
     return `${peekText(message, "server")} ${ruleText(peekText(message, "rule"))}`.trim();
   }
+  if (type === "task.opened") return `${peekText(message, "task")} ${peekText(message, "kind")}`;
+  if (type === "task.ended") {
+    return `${peekText(message, "task")} ${peekText(message, "status")}: ${peekText(message, "title")}`;
+  }
   if (type === "resource.updated") return `${peekText(message, "server")} ${peekText(message, "uri")}`;
   if (type === "catalog.renew") return serverNames(peekList(message, "servers"));
   const failure = peekText(message, "failure", "message");
@@ -102,6 +106,8 @@ function intentText(type: string, args: unknown): string | undefined {
     case "mcp.watch":
     case "mcp.close":
       return `start ${peekText(args, "launch")}`;
+    case "task.run":
+      return `${peekText(args, "work", "kind")} for ${peekText(args, "owner")}`;
     case "catalog.seal":
       return `${peekList(args, "catalog", "entries").length} tools`;
     default:
@@ -140,6 +146,8 @@ function outcomeText(type: string, body: unknown): string {
     }
     case "model.sample":
       return `${status} ${JSON.stringify(peekText(value, "text"))}`;
+    case "task.run":
+      return peekText(value, "status") || status;
     case "question.ask":
       return `${peekText(value, "decision")} by ${peekText(value, "by", "kind")} ${
         peekText(value, "by", "id")

@@ -46,6 +46,8 @@ export interface RootHistory {
   readonly input: unknown;
   /** The last message that broke it. */
   readonly poisoned: Poisoned | undefined;
+  /** Of a task: its status, as its owner is told. */
+  readonly status: string | undefined;
   /** Of a supervisor: the roots that it took out of service. */
   readonly escalated: ReadonlyMap<RootAddress, Escalated>;
   /** Why there are no actors. */
@@ -85,6 +87,7 @@ class Reading {
   #lastAtMs: number | undefined;
   #input: unknown;
   #poisoned: Poisoned | undefined;
+  #status: string | undefined;
   readonly #escalated = new Map<RootAddress, Escalated>();
 
   constructor(root: LiveRoot, source: HistorySource) {
@@ -112,6 +115,7 @@ class Reading {
       lastAtMs: this.#lastAtMs,
       input: this.#input,
       poisoned: this.#poisoned,
+      status: this.#status,
       escalated: this.#escalated,
       unreadable: isRead ? undefined : unreadable(this.#divergence),
     };
@@ -121,6 +125,7 @@ class Reading {
     this.#entries += 1;
     this.#lastAtMs = at;
     if (kind === "created") this.#input = peek(body, "input");
+    if (kind === "note" && type === "task.changed") this.#status = peekText(body, "status");
     if (kind === "note" && type === "supervisor.escalated") {
       this.#escalated.set(peekText(body, "child"), {
         atMs: at,

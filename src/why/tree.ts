@@ -105,8 +105,12 @@ async function linesOf(
     waits: [...actor.waits.map(({ words }) => words), ...actor.awaits.map((one) => `a message of ${one}`)],
   });
   const own = root === undefined ? await outOfService(views, view) : standing(root);
+  // How a task ended says more than that it did.
+  const ended = root?.state === "ended" && view.history.status !== undefined
+    ? { state: view.history.status }
+    : {};
   return [
-    line({ depth, address, name: address, title: record.title, restarts, ...own }),
+    line({ depth, address, name: address, title: record.title, restarts, ...own, ...ended }),
     ...below.map((actor) => {
       const parent = parentOf(actors, actor.address) ?? address;
       return line({

@@ -173,6 +173,15 @@ Deno.test("turn counts the processes of its terminal, and denies those that are 
   assert.deepEqual([spent(run).processes, spent(run).tool_calls], [1, 2]);
 });
 
+Deno.test("turn gives a process back whose command was refused and never began", () => {
+  const run = startTurn({ processes: 1 });
+  answer(run, { calls: [{ name: "terminal", argumentsText: "no object" }] });
+  answer(run, { calls: [{ name: "terminal" }] });
+  run.settle("tool.call", toolReturn("done"));
+  answer(run, { text: "Done" });
+  assert.deepEqual([spent(run).processes, spent(run).tool_calls], [1, 2]);
+});
+
 Deno.test("turn with wall time has a timer for it, which is dropped when the turn ends before", () => {
   const run = startTurn({ wall_ms: 5_000 });
   const { dueAtMs, jitterMs } = run.argsOf("timer.set") as PortArgs<"timer.set">;
