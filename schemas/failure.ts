@@ -113,6 +113,8 @@ export const FailureCode = z.enum([
   "implementation_not_approved",
   "implementation_unknown",
   "relay_target_unknown",
+  "schedule_not_found",
+  "schedules_full",
   // Connected programs.
   "program_invalid",
   "program_fingerprint_mismatch",

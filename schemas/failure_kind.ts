@@ -154,6 +154,8 @@ export const failureKinds = {
   tool_name_collision: "other",
   tool_name_invalid: "other",
   catalog_too_large: "other",
+  schedule_not_found: "call_invalid",
+  schedules_full: "call_invalid",
   relay_target_unknown: "other",
   program_invalid: "other",
   program_fingerprint_mismatch: "policy_refusal",

@@ -26,7 +26,7 @@ export const TaskId = z.string().regex(minted("tsk"), "must look like tsk_ and 2
 export type TaskId = z.infer<typeof TaskId>;
 
 /** The kinds of root actors that this release knows; the first part of a root's address. */
-export const RootKind = z.enum(["session", "catalog", "connection", "supervisor", "task"]);
+export const RootKind = z.enum(["session", "catalog", "connection", "schedule", "supervisor", "task"]);
 /** A kind of root actor. */
 export type RootKind = z.infer<typeof RootKind>;
 
@@ -61,7 +61,7 @@ export function serverOf(connection: RootAddress): ServerId {
   return nameOf(connection).replace(/@.*$/, "");
 }
 
-/** The session that a root belongs to: itself, or the one that its catalog, connection or task serves; else undefined. */
+/** The session that a root belongs to: itself, or that of its catalog, connection, schedule or task; else undefined. */
 export function sessionOf(root: RootAddress): RootAddress | undefined {
   switch (rootKindOf(root)) {
     case "session":
@@ -69,6 +69,7 @@ export function sessionOf(root: RootAddress): RootAddress | undefined {
     case "catalog":
       return `session/${nameOf(root)}`;
     case "connection":
+    case "schedule":
     case "task":
       return `session/${nameOf(root).replace(/^[^@]*@/, "")}`;
     default:

@@ -2,6 +2,7 @@ import { budgetLimits } from "./budget_limits.ts";
 import { commandLimits } from "./command_limits.ts";
 import { httpLimits } from "./http_limits.ts";
 import { roundLimits } from "./round_limits.ts";
+import { scheduleLimits } from "./schedule_limits.ts";
 import { taskLimits } from "./task_limits.ts";
 import { toolLimits } from "./tool_limits.ts";
 
@@ -286,6 +287,8 @@ export const limits = {
 
   ...commandLimits,
   ...taskLimits,
+
+  ...scheduleLimits,
 
   ...httpLimits,
 

@@ -15,6 +15,7 @@ import { Principal } from "./principal.ts";
 import { SessionScope } from "./profile.ts";
 import { Json } from "./json.ts";
 import { RefreshRule } from "./refresh.ts";
+import { ScheduleInput } from "./schedule.ts";
 import { ChildSpec, SupervisorPolicy } from "./supervision.ts";
 import { TaskInput, taskLetters, TaskMessage } from "./task.ts";
 
@@ -60,6 +61,17 @@ const childNews = [
   }),
 ] as const;
 
+/** The end of a turn, told to the root that gave its prompt. */
+const SessionAnswered = z.strictObject({
+  type: z.literal("session.answered"),
+  from: RootAddress,
+  outcome: TurnOutcome,
+  text: z.string(),
+  failure: Failure.optional(),
+  /** What the session that answers has spent so far, in all. */
+  spent: Spent.exactOptional(),
+});
+
 /** Messages that a session takes. `session.answered` and `catalog.issued` are facts; the others ask. */
 export const SessionMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("session.prompt"), text, replyTo: RootAddress.optional() }),
@@ -69,15 +81,7 @@ export const SessionMessage = z.discriminatedUnion("type", [
   /** Answers for the whole session end: those that a principal gave, or all (DM-36). */
   z.strictObject({ type: z.literal("session.revoke"), principal: Principal.optional() }),
   z.strictObject({ type: z.literal("session.relay"), to: RootAddress, text }),
-  z.strictObject({
-    type: z.literal("session.answered"),
-    from: RootAddress,
-    outcome: TurnOutcome,
-    text: z.string(),
-    failure: Failure.optional(),
-    /** What the session that answers has spent so far, in all. */
-    spent: Spent.exactOptional(),
-  }),
+  SessionAnswered,
   /** All servers from the next turn on; a turn that runs keeps what it has (AR-42). */
   z.strictObject({ type: z.literal("session.servers"), servers: SessionServers }),
   z.strictObject({
@@ -143,6 +147,14 @@ export const ConnectionMessage = z.discriminatedUnion("type", [
 /** A message that a connection takes. */
 export type ConnectionMessage = z.infer<typeof ConnectionMessage>;
 
+/** Messages that a schedule takes. */
+export const ScheduleMessage = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("schedule.delete") }),
+  SessionAnswered,
+]);
+/** A message that a schedule takes. */
+export type ScheduleMessage = z.infer<typeof ScheduleMessage>;
+
 /** Messages that a supervisor takes. */
 export const SupervisorMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("child.add"), child: ChildSpec }),
@@ -186,6 +198,7 @@ export const rootInputs = {
     catalog: RootAddress,
     declaration: McpDeclaration,
   }),
+  schedule: ScheduleInput,
   supervisor: z.strictObject({ address: RootAddress, policy: SupervisorPolicy }),
   task: TaskInput,
 } as const;
@@ -195,6 +208,7 @@ export const rootMessages = {
   session: SessionMessage,
   catalog: CatalogMessage,
   connection: ConnectionMessage,
+  schedule: ScheduleMessage,
   supervisor: SupervisorMessage,
   task: TaskMessage,
 } as const;

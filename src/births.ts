@@ -1,9 +1,10 @@
-/** The roots that a runtime brings into the world: its supervisor, and sessions with their catalogs and connections. */
+/** The roots that a runtime brings into the world: its supervisor, and sessions with their catalogs, connections and schedules. */
 import { connectionAddress, type RootAddress, type RootKind } from "../schemas/ids.ts";
 import type { Json } from "../schemas/json.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import { rootInputs, rootMessages, type SessionServer } from "../schemas/message.ts";
 import { localOperator, principalText } from "../schemas/principal.ts";
+import type { ScheduleInput } from "../schemas/schedule.ts";
 import type { TaskInput } from "../schemas/task.ts";
 import { submit } from "./kernel/command.ts";
 import { create } from "./kernel/create.ts";
@@ -49,6 +50,11 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
   ];
   await Promise.all(births);
   return address;
+}
+
+/** Creates a schedule of a session; resolves once it is durable. */
+export function createSchedule(kernel: Kernel, input: ScheduleInput): Promise<void> {
+  return bear(kernel, "schedule", { ...input }, input.prompt);
 }
 
 /** Tells a session all its servers; connections that it never had come first. Resolves once the session knows. */

@@ -13,7 +13,6 @@ import { rootMessages, type SessionMessage } from "../schemas/message.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import { localOperator, type Principal, principalText } from "../schemas/principal.ts";
 import { cleanMessage, createDoorRedactor, mayBeSecret } from "./effects/clean.ts";
-import { createCatalogSeal } from "./effects/catalog_seal.ts";
 import { Conversations } from "./effects/conversation.ts";
 import type { Attempt } from "./effects/adapter.ts";
 import type { Performers } from "./effects/performer.ts";
@@ -21,7 +20,6 @@ import { loadShelved } from "./effects/shelved.ts";
 import { findClosedQuestion } from "./effects/closed_question.ts";
 import { RawArguments } from "./effects/raw_arguments.ts";
 import { QuestionDesk, type QuestionDeskOptions } from "./effects/question_ask.ts";
-import { createTimerSet } from "./effects/timer_set.ts";
 import { type Journal, openJournal } from "./journal/journal.ts";
 import type { Store, StoreError } from "./journal/store.ts";
 import { type Acknowledgements, submit } from "./kernel/command.ts";
@@ -30,9 +28,9 @@ import { passivateIdle } from "./kernel/passivate.ts";
 import { recover, type Recovery } from "./kernel/recover.ts";
 import { createKernel, type KernelParts } from "./kernel/start.ts";
 import { halt, stop } from "./kernel/stop.ts";
-import { createChildStart, createChildStop } from "./kernel/supervise.ts";
 import { machineCode } from "./machine_code.ts";
 import { createSession, createSupervisor, declareServers } from "./births.ts";
+import { createOwnPerformers } from "./own_performers.ts";
 import {
   type ProgramRegistration,
   ProgramRegistry,
@@ -43,6 +41,7 @@ import { SuspendedCalls } from "./mcp/suspended_calls.ts";
 import type { Redactor } from "./redact/redactor.ts";
 import { type RefreshReport, refreshServers, tellConnection } from "./refresh.ts";
 import type { HostPerformers, HostServices } from "./host_services.ts";
+import { Schedules } from "./schedules.ts";
 import type { Seams } from "./seams.ts";
 import { TaskDesk } from "./tasks/task_desk.ts";
 import { reportOf, type TurnReport } from "./turn_report.ts";
@@ -70,6 +69,8 @@ export interface RuntimeOptions {
   readonly redactor?: Redactor;
   /** Programs that are connected before anything goes on; others come later by `registerProgram`. */
   readonly programs?: readonly ProgramRegistration[];
+  /** True: no schedule becomes due in this runtime. Default false. */
+  readonly holdsSchedules?: boolean;
   /** Roots kept awake when idle. Default 1,000. */
   readonly awakeMax?: number;
 }
@@ -106,6 +107,7 @@ export interface Runtime {
   readonly questions: QuestionDesk;
   readonly conversations: Conversations;
   readonly recovery: Recovery;
+  readonly schedules: Schedules;
   readonly tasks: TaskDesk;
   /** Makes a session and its catalog; resolves once both are durable. */
   createSession(draft: SessionDraft): Promise<RootAddress>;
@@ -141,7 +143,7 @@ const supervisorAddress: RootAddress = "supervisor/main";
 
 /** Opens a store as its one owner, recovers what was open, and starts to run. */
 export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { seams } = options;
+  const { seams, holdsSchedules = false } = options;
   const made: { kernel: Kernel | undefined } = { kernel: undefined };
   const onFatal = (error: StoreError) => {
     if (made.kernel !== undefined) halt(made.kernel, error);
@@ -165,6 +167,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const programs = new ProgramRegistry({ installation, digest: seams.digest });
   // Before anything goes on: what waits for a program meets it.
   for (const registration of options.programs ?? []) await programs.register(registration);
+  const schedules = new Schedules(kernelOf, redactor);
   const tasks = new TaskDesk(kernelOf);
   const services: HostServices = {
     conversations,
@@ -175,19 +178,13 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     seams,
     redactor,
     programs,
+    schedules,
     tasks,
     tellConnection: (connection, message) => tellConnection(kernelOf(), connection, message),
   };
   const performers: Performers = {
     ...options.performers(services),
-    "question.ask": questions.perform,
-    "timer.set": createTimerSet(seams),
-    "catalog.seal": createCatalogSeal({
-      digest: seams.digest,
-      putBlob: (blob) => journal.writer.putBlob(blob),
-    }),
-    "child.start": createChildStart(kernelOf),
-    "child.stop": createChildStop(kernelOf),
+    ...createOwnPerformers({ seams, journal, questions, kernelOf, holdsSchedules }),
   };
   const kernel = createKernel({
     seams,
@@ -204,12 +201,15 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   kernel.supervisor = supervisorAddress;
   const recovery = await recover(kernel);
   if (!kernel.records.has(supervisorAddress)) await createSupervisor(kernel, supervisorAddress);
-  const parts = { kernel, journal, questions, conversations, recovery, programs, tasks };
+  const parts = { kernel, journal, questions, conversations, recovery, programs, schedules, tasks };
   return runtimeOf(parts, { ...options, redactor });
 }
 
 type RuntimeParts =
-  & Pick<Runtime, "kernel" | "journal" | "questions" | "conversations" | "recovery" | "tasks">
+  & Pick<
+    Runtime,
+    "kernel" | "journal" | "questions" | "conversations" | "recovery" | "schedules" | "tasks"
+  >
   & Pick<HostServices, "programs">;
 
 function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly redactor: Redactor }): Runtime {

@@ -36,6 +36,7 @@ export const commands: { readonly [name: string]: CommandRow } = {
   },
   questions: { summary: "list the questions that wait for a person", load: () => import("./questions.ts") },
   answer: { summary: "answer a question", load: () => import("./answer.ts") },
+  schedules: { summary: "list and delete schedules", load: () => import("./schedules.ts") },
   cancel: { summary: "cancel the turn of a session", load: () => import("./cancel.ts") },
   catalog: { summary: "show the tools that an agent gets", load: () => import("./catalog.ts") },
   policy: { summary: "explain what policy says of a call", load: () => import("./policy.ts") },

@@ -1,6 +1,9 @@
 /** One note of a journal in one line for people. */
 import { RefreshRule } from "../../schemas/refresh.ts";
+import { ScheduleState } from "../../schemas/schedule.ts";
 import { peek, peekList, peekText } from "../peek.ts";
+import { scheduleText } from "../schedule_text.ts";
+import { durationText } from "./table.ts";
 
 /** Most tools that one line names. */
 const namedMax = 6;
@@ -66,6 +69,10 @@ export function noteText(type: string, body: unknown): string | undefined {
     case "mcp.server_failed":
     case "mcp.server_disabled":
       return `${peekText(body, "server")} ${peekText(body, "code")}: ${peekText(body, "message")}`;
+    case "schedule.fired":
+      return firedText(body);
+    case "schedule.state":
+      return stateText(body);
     case "command.started":
       return startedText(body);
     case "command.ended":
@@ -73,6 +80,18 @@ export function noteText(type: string, body: unknown): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** Whether a schedule was in time: what was missed while nothing ran is done once. */
+function firedText(body: unknown): string {
+  if (peek(body, "isOverdue") !== true) return "the session is given its prompt";
+  const late = durationText(Number(peekText(body, "lateMs")));
+  return `the session is given its prompt once, ${late} late: nothing ran when it was due`;
+}
+
+function stateText(body: unknown): string {
+  const state = ScheduleState.safeParse(body);
+  return state.success ? scheduleText(state.data) : peekText(body, "status");
 }
 
 /** What was started, where, and with which secrets, by name (DM-85). */

@@ -86,6 +86,7 @@ export const methods: { readonly [M in DoorMethod]: Method<M> } = {
     return null;
   },
   ...taskMethods,
+  unschedule: ({ host, params }) => host.deleteSchedule(params.schedule),
   questions: async ({ host, send }) => {
     for (const question of await host.listQuestions()) await send([writeQuestion(question)]);
     return null;

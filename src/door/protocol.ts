@@ -14,6 +14,7 @@ import { PermissionMode } from "../../schemas/mode.ts";
 import { SessionScope } from "../../schemas/profile.ts";
 import { TaskRecord } from "../../schemas/task.ts";
 import { Attachment } from "../../schemas/tool.ts";
+import { ScheduleState } from "../../schemas/schedule.ts";
 import { ToolError } from "../../schemas/tool_error.ts";
 import { Decision, QuestionSubject, WholeText } from "../../schemas/question.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
@@ -183,6 +184,11 @@ export const doorMethods = {
   /** Waits for the end of a task. The owner stays as long. */
   task_end: { params: taskParams, item: z.never(), end: TaskRecord.nullable() },
   task_log: { params: taskParams.extend({ follow: z.boolean() }), item: DoorTaskSaid, end: none },
+  unschedule: {
+    params: z.strictObject({ schedule: RootAddress }),
+    item: z.never(),
+    end: ScheduleState.shape.status,
+  },
   questions: { params: nothing, item: z.array(DoorQuestion), end: none },
   /** Given in the name of the operator, whose token it was given with. */
   answer: {

@@ -67,6 +67,7 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
     untilTaskEnded: async (session, task, signal) =>
       await client.call("task_end", { session, task }, { signal }) ?? undefined,
     followTask: (session, task, { follow, signal }) => followTask(client, { session, task, follow }, signal),
+    deleteSchedule: (schedule) => client.call("unschedule", { schedule }),
     listQuestions: async () => {
       const questions: OpenQuestion[] = [];
       await client.call("questions", {}, { onItem: (piece) => questions.push(...piece.map(readQuestion)) });

@@ -5,6 +5,7 @@ import type { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import type { RootAddress, TaskId } from "../../schemas/ids.ts";
 import type { HostCall } from "../../schemas/invocation.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
+import type { ScheduleState } from "../../schemas/schedule.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
 import type { TaskRecord } from "../../schemas/task.ts";
 import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
@@ -111,6 +112,8 @@ export interface ActingHost extends Host {
   untilTaskEnded(session: RootAddress, task: TaskId, signal: AbortSignal): Promise<TaskRecord | undefined>;
   /** What a running task says, from the end of its log on. */
   followTask(session: RootAddress, task: TaskId, options: FollowTask): AsyncIterable<TaskSaid>;
+  /** Deletes a schedule; resolves once that is durable, with what it is then. */
+  deleteSchedule(schedule: RootAddress): Promise<ScheduleState["status"]>;
   listQuestions(): Promise<readonly OpenQuestion[]>;
   answer(id: string, answer: GivenAnswer): Promise<void>;
 }

@@ -63,6 +63,11 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
     untilTaskEnded: (session, task, signal) => runtime.tasks.untilOver(session, task, signal),
     followTask: (owner, id, options) =>
       followLog({ desk: runtime.tasks, logs: parts.logs }, { owner, id }, options),
+    deleteSchedule: async (schedule) => {
+      const gone = await runtime.schedules.remove(schedule);
+      if ("code" in gone) throw new KernelError("root_not_found", gone.message);
+      return gone.status;
+    },
     listQuestions: () => Promise.resolve(questions.list()),
     answer: (id, answer) => answerQuestion(runtime, id, answer),
     close: (options = {}) => release(options),

@@ -44,6 +44,8 @@ export interface OwnerOptions {
   readonly isAttended: boolean;
   /** True if this process goes on when its command has ended: then tasks may be detached. Default false. */
   readonly goesOn?: boolean;
+  /** True: no schedule becomes due. */
+  readonly holdsSchedules?: boolean;
 }
 
 /** Takes a store for this process and runs it. Refuses with `store_in_use` if another process holds it. */
@@ -78,6 +80,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
         return createHostPerformers(services, { connections, commands, http, pins: pinsOf(env), history });
       },
       redactor,
+      holdsSchedules: options.holdsSchedules ?? false,
       strict: (options.strict ?? false) || config.durability === "strict",
       hasAnswerer: () => options.isAttended || answerers.areThere,
     }).catch((error) => {

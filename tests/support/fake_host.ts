@@ -114,6 +114,7 @@ export function createFakeHost(
     cancelTask: () => Promise.resolve(undefined),
     untilTaskEnded: () => Promise.resolve(undefined),
     async *followTask() {},
+    deleteSchedule: () => Promise.resolve("deleted"),
     listQuestions: () => Promise.resolve([fakeQuestion(0)]),
     answer: (id, { decision, by }) => {
       host.answered.push({ id, decision, by });
