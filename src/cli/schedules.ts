@@ -126,5 +126,5 @@ async function remove(cli: Cli, { store, id, json }: Removal): Promise<void> {
   });
   const { out } = cli.terminal;
   if (json) out.line(jsonLine({ id, address, status }));
-  else out.line(safeText(status === "deleted" ? `Deleted ${id}` : `${id} had ended before: ${status}`));
+  else out.line(safeText(status === "deleted" ? `${id} is deleted` : `${id} had ended before: ${status}`));
 }

@@ -75,6 +75,10 @@ function outcomeFor(request: PortRequest, random: () => number): object {
       return { status: "ok", value: random() < 0.1 ? {} : greeting };
     case "mcp.list":
       return { status: "ok", value: random() < 0.1 ? {} : listing };
+    case "schedule.next": {
+      const dueAtMs = random() < 0.1 ? null : 1_000_000 * random();
+      return { status: "ok", value: random() < 0.1 ? {} : { dueAtMs, missed: 1 } };
+    }
     case "mcp.close":
       return { status: "ok", value: end };
     default:
@@ -247,6 +251,29 @@ Deno.test("compiled machines connect to servers as interpreted ones do", () => {
         const message = { type: "connection.declare", declaration: pickFrom(declarations, random) };
         twins.deliver("input", { message, ...from });
       } else settleOne(twins, random);
+    }
+  }
+});
+
+Deno.test("compiled machines keep schedules as interpreted ones do", () => {
+  for (let seed = 1; seed <= seeds; seed++) {
+    const random = randomFrom(seed);
+    const twins = new Twins("schedule/sch_1@ses_1", "schedule");
+    const times = random() < 0.3
+      ? { type: "once", dueAtMs: 5_000 }
+      : { type: "cron", expression: "0 9 * * *", zone: "UTC" };
+    const input = { address: twins.address, session: "session/ses_1", times, prompt: "x", madeAtMs: 1_000 };
+    twins.deliver("created", { machine: "schedule", code: "x", input });
+    for (let step = 0; step < 40; step++) {
+      const dice = random();
+      const command = { principal: "operator:local", key: `k${step}` };
+      if (dice < 0.1) twins.restore();
+      else if (dice < 0.4) {
+        const from = pickFrom(["session/ses_1", "session/ses_2"], random);
+        const message = { type: "session.answered", from, outcome: "completed", text: "Done." };
+        twins.deliver("input", { message, sender: from });
+      } else if (dice < 0.43) twins.deliver("input", { message: { type: "schedule.delete" }, command });
+      else settleOne(twins, random);
     }
   }
 });

@@ -150,7 +150,9 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     ...(options.code === undefined ? {} : { code: options.code }),
     ...(options.hasAnswerer === undefined ? {} : { hasAnswerer: options.hasAnswerer }),
     ...(options.redactor === undefined ? {} : { redactor: options.redactor }),
-    performers: ({ conversations, catalogOf, journal, rawArguments, redactor, seams, programs, tasks }) => ({
+    performers: (
+      { conversations, catalogOf, journal, rawArguments, redactor, seams, programs, schedules, tasks },
+    ) => ({
       "model.generate": createModelGenerate({
         redactor,
         rawArguments,
@@ -183,6 +185,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
               ordinal: request.args.invocation,
               note,
             }),
+          schedules: (root, key) => schedules.of(root, key),
           tasks,
           program: createProgramCall({ programOf: (name) => programs.find(name), seams }),
         }),
