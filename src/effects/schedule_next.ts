@@ -3,12 +3,14 @@ import type { Cron } from "croner";
 import { failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { NextDue, ScheduleTimes } from "../../schemas/schedule.ts";
-import type { Performer } from "./performer.ts";
+import type { Performance, PerformerResult } from "./performer.ts";
 
 type CronTimes = Pick<Extract<ScheduleTimes, { readonly type: "cron" }>, "expression" | "zone">;
 
 /** Performs one look ahead. A repeat finds the same. */
-export const scheduleNext: Performer<"schedule.next"> = async ({ request }) => {
+export async function scheduleNext(
+  { request }: Performance<"schedule.next">,
+): Promise<PerformerResult> {
   const { afterMs, actedOnMs, ...times } = request.args;
   const cron = await readCron(times);
   if (typeof cron === "string") return { status: "failed", failure: failure("arguments_invalid", cron) };
@@ -17,7 +19,7 @@ export const scheduleNext: Performer<"schedule.next"> = async ({ request }) => {
     missed: actedOnMs === null ? 0 : countBetween(cron, actedOnMs, afterMs),
   };
   return { status: "ok", value: { ...value } };
-};
+}
 
 /** When these times come first after `afterMs`; or why they never do, one clause. */
 export async function firstDue(times: CronTimes, afterMs: number): Promise<number | string> {

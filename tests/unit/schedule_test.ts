@@ -245,7 +245,7 @@ Deno.test("schedule made by a call is made once, though the call is repeated aft
   const arguments_ = { action: "create", cron: "*/5 * * * *", prompt: "Look again" };
   const properties = { action: {}, cron: {}, prompt: {} };
   let isCut = true;
-  let stage: Stage | undefined;
+  const runs: { first?: Stage } = {};
   const tool = {
     name: "schedule_manage",
     effect: "conditional" as const,
@@ -255,7 +255,7 @@ Deno.test("schedule made by a call is made once, though the call is repeated aft
       const result = await scheduleManage.handler(input, use);
       if (!isCut) return result;
       // The schedule is durable, and the call never says so.
-      stage?.crash();
+      runs.first?.crash();
       return await new Promise<never>(() => {});
     },
   };
@@ -264,7 +264,8 @@ Deno.test("schedule made by a call is made once, though the call is repeated aft
     { text: "Made." },
     ...answers,
   ];
-  stage = await openStage({ answers: script, tools: [tool] });
+  const stage = await openStage({ answers: script, tools: [tool] });
+  runs.first = stage;
   const session = await stage.session();
   const { accepted, report } = await settled(stage.world, stage.runtime.prompt(session, "Go."));
   report.catch(() => {});
