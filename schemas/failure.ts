@@ -51,6 +51,7 @@ export const FailureCode = z.enum([
   "secret_unavailable",
   "shell_missing",
   "spawn_failed",
+  "resource_exhausted",
   "process_unidentified",
   "artifact_failed",
   // Background tasks.

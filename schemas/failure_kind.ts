@@ -102,6 +102,7 @@ export const failureKinds = {
   secret_binding_refused: "policy_refusal",
   secret_unavailable: "other",
   shell_missing: "other",
+  resource_exhausted: "rate_limit",
   spawn_failed: "other",
   process_unidentified: "other",
   artifact_failed: "other",

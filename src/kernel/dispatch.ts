@@ -1,9 +1,10 @@
 /** Starts, cancels and ends effects. One performance per intent and runtime; outcomes go to the root's mailbox. */
-import { type Failure, failure } from "../../schemas/failure.ts";
+import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import { type IntentId, intentKey, type RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { PortKind, PortRequest } from "../../schemas/effect.ts";
 import type { EffectClass } from "../../schemas/tool.ts";
+import { exhaustionAdvice, isExhausted } from "../exhaustion.ts";
 import { noLongerWanted } from "../effects/deadline.ts";
 import type { Performance, Performer, PerformerResult } from "../effects/performer.ts";
 import type { PortRecord } from "./desk.ts";
@@ -122,6 +123,12 @@ function withDoubt(effect: EffectClass, attempt: number, result: PerformerResult
 /** A performer's fault: what is known depends on what a repeat would do (R3). */
 export function fault(effect: EffectClass, error: unknown): PerformerResult {
   const message = error instanceof Error ? error.message : String(error);
+  if (effect === "idempotent" && isExhausted(error)) {
+    return {
+      status: "failed",
+      failure: retryableFailure("resource_exhausted", `The effect failed: ${exhaustionAdvice}`),
+    };
+  }
   if (effect === "idempotent") {
     return { status: "failed", failure: failure("tool_failed", `The effect failed: ${message}`) };
   }
