@@ -10,12 +10,11 @@ import { createSystemSeams } from "../../src/system_seams.ts";
 const [folder = "", port = ""] = Deno.args;
 const seams = createSystemSeams({ log: () => {} });
 const config = HostConfig.parse({ network: { allow: ["127.0.0.1"] } });
-const env = (name: string) => Deno.env.get(name) || undefined;
 const host = await openOwner({
   location: `${folder}/store.db`,
   config,
   seams,
-  env,
+  env: variable,
   self: { command: Deno.execPath(), args: [], env: {} },
   isAttended: true,
 });
@@ -27,6 +26,10 @@ const session = await host.createSession({
   title: "hand",
   servers: [],
 });
+
+function variable(name: string): string | undefined {
+  return Deno.env.get(name) || undefined;
+}
 
 async function call(tool: string, given: Record<string, never>): Promise<string> {
   const request = { call: { tool, arguments: given } };

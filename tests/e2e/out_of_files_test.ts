@@ -8,7 +8,8 @@ const page = "<p>Hello from the page</p>";
 
 Deno.test("runtime without file descriptors starts nothing and connects to nothing, writes its journal, and goes on (F43)", async () => {
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => {
-    return new Response(page, { headers: { "content-type": "text/html" } });
+    // Each page needs a connection of its own.
+    return new Response(page, { headers: { "content-type": "text/html", "connection": "close" } });
   });
   try {
     await onStage(async (stage) => {
