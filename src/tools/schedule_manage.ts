@@ -11,6 +11,7 @@ import {
 } from "../../schemas/schedule.ts";
 import { scheduleText, timesText } from "../schedule_text.ts";
 import { type BuiltinTool, defineTool, errorEnvelope, textEnvelope, type ToolUseContext } from "./tool.ts";
+import { visible } from "./visible.ts";
 
 const input = z.strictObject({
   action: z.enum(["create", "list", "delete"])
@@ -100,7 +101,7 @@ function listText(schedules: readonly ScheduleView[]): string {
   if (schedules.length === 0) return "[no schedule waits]";
   return schedules.map((one) =>
     `${one.id}  ${timesText(one.times)}; ${scheduleText(one)}\n    ${
-      JSON.stringify(one.prompt.slice(0, 200))
+      JSON.stringify(visible(one.prompt.slice(0, 200)))
     }`
   ).join("\n");
 }

@@ -135,6 +135,17 @@ Deno.test("schedule waits over a crash and acts once, whenever the crash comes",
   assert.deepEqual(await prompts(third, session), ["Now"]);
 });
 
+Deno.test("schedule sleeps until it is due, and is woken by its timer", async () => {
+  const stage = await openStage({ answers, runtime: { awakeMax: 0 } });
+  const session = await stage.session();
+  const made = await make(stage, session, every(5));
+  await stage.world.advance(1_000);
+  await settled(stage.world, stage.runtime.rest());
+  assert.equal(stage.runtime.kernel.roots.has(addressOf(made)), false);
+  await stage.world.advance(5 * minute);
+  assert.deepEqual(await prompts(stage, session), ["Look again"]);
+});
+
 Deno.test("schedule passes over what falls due while its last prompt is unanswered", async () => {
   const stage = await openStage({
     answers: [{ calls: [{ tool: "pay" }] }, ...answers],
