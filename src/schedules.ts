@@ -78,6 +78,9 @@ async function readState(
   return state;
 }
 
+/** Who tells a schedule what a tool wants: what the session was allowed is in its own journal. */
+const runtimeItself = "program:runtime";
+
 /** All schedules of a runtime. */
 export class Schedules {
   readonly #kernelOf: () => Kernel;
@@ -98,18 +101,20 @@ export class Schedules {
       remove: async (id) => {
         // Made from the caller's own session: an id of another one leads nowhere.
         const known = ScheduleId.safeParse(id);
-        return known.success ? await this.remove(scheduleAddress(known.data, session)) : missing(id);
+        return known.success
+          ? await this.remove(scheduleAddress(known.data, session), runtimeItself)
+          : missing(id);
       },
     };
   }
 
-  /** Deletes a schedule; resolves once that is durable. */
-  async remove(address: RootAddress): Promise<ScheduleView | Failure> {
+  /** Deletes a schedule in the name of a principal; resolves once that is durable. */
+  async remove(address: RootAddress, by: string): Promise<ScheduleView | Failure> {
     const kernel = this.#kernelOf();
     if (rootKindOf(address) !== "schedule" || !kernel.records.has(address)) {
       return missing(scheduleIdOf(address));
     }
-    const ref = { principal: "program:runtime", key: kernel.seams.nextId("cmd") };
+    const ref = { principal: by, key: kernel.seams.nextId("cmd") };
     const command = { root: address, message: { type: "schedule.delete" }, ref, isFresh: true };
     const { reply } = await submit(kernel, command);
     await reply;

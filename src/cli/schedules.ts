@@ -1,11 +1,8 @@
 /** `troupe schedules`. */
-import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { scheduleIdOf, type ScheduleView } from "../../schemas/schedule.ts";
-import type { Host } from "../host/host.ts";
 import { readHostSettings, storeLocation } from "../host/home.ts";
 import { refuseMissing } from "../host/reader_host.ts";
 import { timesText } from "../schedule_text.ts";
-import { readSchedule } from "../schedules.ts";
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
 import { locateStore, openReading } from "./host.ts";
@@ -14,6 +11,7 @@ import { withSeat } from "./seat.ts";
 import { findSession } from "./session_name.ts";
 import { printTable, timeText } from "./table.ts";
 import { safeText } from "./terminal.ts";
+import { readSchedules, scheduleAddresses } from "./waiting_schedules.ts";
 
 /** Lists schedules, and deletes one. */
 export const command = defineCommand({
@@ -45,7 +43,7 @@ export const command = defineCommand({
     const host = await openReading(cli, await locateStore(cli, options.store));
     try {
       const session = name === undefined ? undefined : (await findSession(host, name)).address;
-      const all = await readAll(host, session);
+      const all = await readSchedules(host, session);
       show(cli, options.all ? all : all.filter(({ status }) => status === "waiting"), options.json);
       return exitCodes.ok;
     } finally {
@@ -53,21 +51,6 @@ export const command = defineCommand({
     }
   },
 });
-
-async function addressesOf(host: Host, session: RootAddress | undefined): Promise<readonly RootAddress[]> {
-  const schedules = (await host.listRoots()).filter(({ kind }) => kind === "schedule");
-  return schedules.map(({ address }) => address)
-    .filter((address) => session === undefined || sessionOf(address) === session);
-}
-
-async function readAll(host: Host, session: RootAddress | undefined): Promise<readonly ScheduleView[]> {
-  const views: ScheduleView[] = [];
-  for (const address of await addressesOf(host, session)) {
-    const view = await readSchedule(host, address);
-    if (view !== undefined) views.push(view);
-  }
-  return views;
-}
 
 function show(cli: Cli, views: readonly ScheduleView[], json: boolean): void {
   const { out, err } = cli.terminal;
@@ -115,7 +98,7 @@ async function remove(cli: Cli, { store, id, json }: Removal): Promise<void> {
     holdsSchedules: true,
   };
   const { address, status } = await withSeat(cli, acting, async ({ host }) => {
-    const found = (await addressesOf(host, undefined)).find((one) => scheduleIdOf(one) === id);
+    const found = (await scheduleAddresses(host, undefined)).find((one) => scheduleIdOf(one) === id);
     if (found === undefined) {
       throw new UsageError(
         "schedule_not_found",

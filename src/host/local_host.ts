@@ -4,6 +4,7 @@ import { AgentDefinition } from "../../schemas/agent.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { HostConfig } from "../../schemas/config.ts";
+import { localOperator, principalText } from "../../schemas/principal.ts";
 import { KernelError } from "../kernel/kernel.ts";
 import type { Runtime } from "../runtime.ts";
 import type { TaskLogs } from "../tasks/task_log.ts";
@@ -64,7 +65,7 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
     followTask: (owner, id, options) =>
       followLog({ desk: runtime.tasks, logs: parts.logs }, { owner, id }, options),
     deleteSchedule: async (schedule) => {
-      const gone = await runtime.schedules.remove(schedule);
+      const gone = await runtime.schedules.remove(schedule, principalText(localOperator));
       if ("code" in gone) throw new KernelError("root_not_found", gone.message);
       return gone.status;
     },

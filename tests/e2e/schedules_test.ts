@@ -61,6 +61,10 @@ Deno.test("run ends although a schedule waits, and says that it acts only while 
     await writeScheduler(stage, { cron: "0 9 * * MON-FRI", zone: "Europe/Berlin" });
     const ended = await stage.run(...run, "--answer", "allow");
     assert.equal(ended.code, 0, ended.err);
+    assert.match(
+      ended.err,
+      /1 schedule waits, next due \d.*: nothing of it happens while no process runs the store/,
+    );
     const results = JSON.stringify(
       bodiesOf(await entriesOf(stage, sessionIn(ended)), "outcome", "tool.call"),
     );
@@ -113,6 +117,8 @@ Deno.test("schedules delete ends an overdue one that then never acts, also if no
     for (let turn = 0; turn < 2; turn++) {
       assert.equal(await stage.output("schedules", "delete", one.id), `${one.id} is deleted\n`);
     }
+    const log = await stage.output("log", `schedule/${one.id}@${sessionIn(ended)}`, "--json");
+    assert.match(log, /"schedule\.delete"\},"command":\{"principal":"operator:local"/);
     assert.equal((await stage.run(...goOn, "--answer", "allow")).code, 0);
     assert.deepEqual(await told(stage, sessionIn(ended)), ["go", "go on"]);
     assert.deepEqual(await schedulesIn(stage), []);
