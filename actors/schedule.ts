@@ -11,7 +11,7 @@ import { assign, enqueueActions, setup } from "xstate";
 import type { PortRequest } from "../schemas/effect.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing, ScheduleMessage, Stamp } from "../schemas/message.ts";
-import { NextDue, scheduleIdOf, type ScheduleInput, type ScheduleState } from "../schemas/schedule.ts";
+import { NextDue, type ScheduleInput, type ScheduleState } from "../schemas/schedule.ts";
 import { post, replyTo } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 
@@ -48,9 +48,9 @@ function planRequest({ times, afterMs, dueAtMs }: ScheduleContext): PortRequest 
   return { port: "schedule.next", effect: "idempotent", args };
 }
 
-function timerRequest({ address, dueAtMs }: ScheduleContext): PortRequest {
+function timerRequest({ dueAtMs }: ScheduleContext): PortRequest {
   if (dueAtMs === null) throw new Error("Cannot wait for what is never due");
-  const args = { dueAtMs, jitterMs: 0, label: scheduleIdOf(address) };
+  const args = { dueAtMs, jitterMs: 0, label: "the next prompt is due" };
   return { port: "timer.set", effect: "idempotent", args };
 }
 

@@ -9,6 +9,7 @@ export type Sender =
   | "session"
   | "catalog"
   | "connection"
+  | "schedule"
   | "supervisor"
   | "task"
   | "parent"
@@ -26,7 +27,7 @@ export type RootMessageType = z.infer<(typeof rootMessages)[keyof typeof rootMes
 
 /** Leave one out and this does not compile. */
 const ofRoots: { readonly [T in RootMessageType]: Sending } = {
-  "session.prompt": { by: ["operator"], command: "troupe run AGENT PROMPT --session SESSION" },
+  "session.prompt": { by: ["operator", "schedule"], command: "troupe run AGENT PROMPT --session SESSION" },
   "session.call": { by: ["operator"], command: "troupe call AGENT TOOL --session SESSION" },
   "session.cancel": { by: ["operator"], command: "troupe cancel SESSION" },
   "session.revoke": { by: ["operator"] },
@@ -47,6 +48,7 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
   "connection.subscribe": { by: ["runtime"] },
   "connection.unsubscribe": { by: ["runtime"] },
   "connection.refresh": { by: ["operator"], command: "troupe catalog SESSION --refresh" },
+  "schedule.delete": { by: ["operator", "session"], command: "troupe schedules delete ID" },
   "task.opened": { by: ["task"] },
   "task.ended": { by: ["task"] },
   "task.admitted": { by: ["session"] },

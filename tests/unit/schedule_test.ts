@@ -4,6 +4,7 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import type { ScheduleDraft, ScheduleView } from "../../schemas/schedule.ts";
+import { HistoryFold } from "../../src/effects/history_fold.ts";
 import { firstDue } from "../../src/effects/schedule_next.ts";
 import { scheduleManage } from "../../src/tools/schedule_manage.ts";
 import { openStage, settled, type Stage, type StageOptions } from "../support/stage.ts";
@@ -79,6 +80,24 @@ Deno.test("schedule gives its session the prompt whenever it is due, and says wh
     lastOutcome: "completed",
   });
   assert.equal((await stage.replay(addressOf(made))).divergence, undefined);
+});
+
+Deno.test("schedule's prompt is no person's word in the past of its session", async () => {
+  const stage = await openStage({ answers });
+  const session = await stage.session();
+  await make(stage, session, every(5));
+  await stage.world.advance(5 * minute + 1_000);
+  const { report } = await settled(stage.world, stage.runtime.prompt(session, "And I say this"));
+  await stage.world.advance(1_000);
+  await settled(stage.world, report);
+  const history = new HistoryFold();
+  for (const entry of await stage.entries(session)) history.take(entry);
+  assert.deepEqual(history.messages.map(({ who, text }) => [who, text]), [
+    ["runtime", "Look again"],
+    ["agent", "Looked."],
+    ["person", "And I say this"],
+    ["agent", "Looked."],
+  ]);
 });
 
 Deno.test("schedule that is due once ends with its prompt, and is listed no more", async () => {
