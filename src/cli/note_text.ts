@@ -69,17 +69,18 @@ export function noteText(type: string, body: unknown): string | undefined {
     case "mcp.server_failed":
     case "mcp.server_disabled":
       return `${peekText(body, "server")} ${peekText(body, "code")}: ${peekText(body, "message")}`;
-    case "schedule.fired":
-      return firedText(body);
-    case "schedule.state":
-      return stateText(body);
     case "command.started":
       return startedText(body);
     case "command.ended":
       return endedText(body);
     default:
-      return undefined;
+      return ofSchedule(type, body);
   }
+}
+
+function ofSchedule(type: string, body: unknown): string | undefined {
+  if (type === "schedule.fired") return firedText(body);
+  return type === "schedule.state" ? stateText(body) : undefined;
 }
 
 /** Whether a schedule was in time: what was missed while nothing ran is done once. */
