@@ -3,12 +3,10 @@ import type { Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf, sessionOf } from "../../schemas/ids.ts";
 import { isInterned } from "../../actors/library.ts";
 import { readJson } from "../border.ts";
-import { CallReplay } from "../effects/call_replay.ts";
-import { ExposureReplay } from "../effects/exposure_replay.ts";
 import { shelve } from "../effects/shelved.ts";
 import type { Records } from "../host/host.ts";
-import { replay, type ReplayReport } from "../kernel/replay.ts";
-import { machineCode } from "../machine_code.ts";
+import type { ReplayReport } from "../kernel/replay.ts";
+import { pagesOf, replayStream } from "../stream_replay.ts";
 import { type Call, type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
 import { exportLineBounds } from "./export_format.ts";
@@ -175,12 +173,9 @@ async function replayFile(cli: Cli, name: string, modes: ReplayModes): Promise<T
     `reading ${name}`,
     () => readExport(chunksOf(file), name, cli.seams.digest),
   );
-  async function* pages(): AsyncIterable<readonly Entry[]> {
-    yield read.entries;
-  }
   return await timed(cli, {
     address: read.header.address,
-    pages: pages(),
+    pages: pagesOf(read.entries),
     loadShelved: createShelvedLoader(read),
     ...modes,
   });
@@ -195,25 +190,12 @@ type Source = ReplayModes & {
 async function timed(cli: Cli, source: Source): Promise<TimedReplay> {
   const { clock, digest } = cli.seams;
   const startedAt = clock.now();
-  const exposure = new ExposureReplay({ ...source, code: machineCode });
-  const calls = new CallReplay(source);
-  const report = await withProgress(cli, `replaying ${source.address}`, (tell) => {
-    let entries = 0;
-    async function* counted(): AsyncIterable<readonly Entry[]> {
-      for await (const page of source.pages) {
-        for (const entry of page) {
-          await exposure.take(entry);
-          await calls.take(entry);
-        }
-        yield page;
-        entries += page.length;
-        tell(`${entries} entries`);
-      }
-    }
-    return replay({ ...source, pages: counted(), code: machineCode, digest });
-  });
-  const divergence = report.divergence ?? exposure.divergence ?? calls.divergence;
-  return { report: { ...report, divergence }, durationMs: clock.now() - startedAt };
+  const report = await withProgress(
+    cli,
+    `replaying ${source.address}`,
+    (tell) => replayStream({ ...source, digest, onProgress: (entries) => tell(`${entries} entries`) }),
+  );
+  return { report, durationMs: clock.now() - startedAt };
 }
 
 async function openFile(name: string): Promise<Deno.FsFile> {
