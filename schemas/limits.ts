@@ -1,5 +1,6 @@
 import { budgetLimits } from "./budget_limits.ts";
 import { commandLimits } from "./command_limits.ts";
+import { fixtureLimits } from "./fixture_limits.ts";
 import { httpLimits } from "./http_limits.ts";
 import { roundLimits } from "./round_limits.ts";
 import { taskLimits } from "./task_limits.ts";
@@ -286,6 +287,7 @@ export const limits = {
 
   ...commandLimits,
   ...taskLimits,
+  ...fixtureLimits,
 
   ...httpLimits,
 

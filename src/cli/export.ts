@@ -1,6 +1,7 @@
 /** `troupe export`. */
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
+import { exportFixture } from "./export_fixture.ts";
 import { type ExportCounts, type ExportRequest, writeExport } from "./export_write.ts";
 import { locateStore, openReading } from "./host.ts";
 import { jsonLine } from "./json_line.ts";
@@ -14,6 +15,10 @@ export const command = defineCommand({
     "Writes a session to a file that troupe replay can read without a store: a header, the entries, the catalogs and",
     "whole results that they name, and seals, so that an altered or cut file is refused. It holds the whole",
     "conversation: the file is made readable for its owner only.",
+    "With --fixture it writes a folder for a repository instead: the session with its catalog, connections and tasks,",
+    "the agent, catalogs and offers, hashes of all that, and a manifest; no whole results. The same session gives the",
+    "same bytes. Folders of this machine are replaced by placeholders, after which it must still replay; troupe verify",
+    "replays it without a store.",
   ],
   options: {
     store: storeOption,
@@ -21,20 +26,49 @@ export const command = defineCommand({
       kind: "text",
       short: "o",
       value: "FILE",
-      help: "the file to write; - writes to standard output",
+      help: "the file to write, with --fixture the folder; - writes to standard output",
     },
-    force: { kind: "flag", help: "replace the file if it exists" },
+    fixture: { kind: "flag", help: "write a folder that troupe verify replays" },
+    "keep-paths": {
+      kind: "flag",
+      help: "with --fixture: leave the names of this machine's folders as they are",
+    },
+    force: { kind: "flag", help: "replace the file, or the fixture, if it exists" },
     json: jsonOption,
   },
-  examples: ["troupe export last -o session.jsonl", "troupe export last -o - | gzip > session.jsonl.gz"],
+  examples: [
+    "troupe export last -o session.jsonl",
+    "troupe export last -o - | gzip > session.jsonl.gz",
+    "troupe export last --fixture -o tests/fixtures/reading",
+  ],
   run: async ({ cli, options, args }) => {
     const { output, force } = options;
     if (output === undefined) {
       throw new UsageError("option_missing", "troupe export needs -o FILE: where to write");
     }
-    const host = await openReading(cli, await locateStore(cli, options.store));
+    const keepsPaths = options["keep-paths"];
+    if (keepsPaths && !options.fixture) {
+      throw new UsageError(
+        "option_invalid",
+        "--keep-paths goes with --fixture: other exports keep paths anyway",
+      );
+    }
+    const location = await locateStore(cli, options.store);
+    const host = await openReading(cli, location);
     try {
       const root = await findSession(host, args[0] ?? "");
+      if (options.fixture) {
+        const { json } = options;
+        return await exportFixture(cli, {
+          records: host,
+          root,
+          location,
+          path: output,
+          force,
+          keepsPaths,
+          json,
+        });
+      }
       const counts = await withProgress(cli, `writing ${root.address}`, (tell) => {
         const request = {
           records: host,
