@@ -1,5 +1,5 @@
 /** `troupe export`. */
-import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
+import { type Call, type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
 import { exportFixture } from "./export_fixture.ts";
 import { type ExportCounts, type ExportRequest, writeExport } from "./export_write.ts";
@@ -7,6 +7,23 @@ import { locateStore, openReading } from "./host.ts";
 import { jsonLine } from "./json_line.ts";
 import { withProgress } from "./progress.ts";
 import { findSession } from "./session_name.ts";
+
+const options = {
+  store: storeOption,
+  output: {
+    kind: "text",
+    short: "o",
+    value: "FILE",
+    help: "the file to write, with --fixture the folder; - writes to standard output",
+  },
+  fixture: { kind: "flag", help: "write a folder that troupe verify replays" },
+  "keep-paths": {
+    kind: "flag",
+    help: "with --fixture: leave the names of this machine's folders as they are",
+  },
+  force: { kind: "flag", help: "replace the file, or the fixture, if it exists" },
+  json: jsonOption,
+} as const;
 
 /** Writes a session to a file. */
 export const command = defineCommand({
@@ -20,75 +37,62 @@ export const command = defineCommand({
     "same bytes. Folders of this machine are replaced by placeholders, after which it must still replay; troupe verify",
     "replays it without a store.",
   ],
-  options: {
-    store: storeOption,
-    output: {
-      kind: "text",
-      short: "o",
-      value: "FILE",
-      help: "the file to write, with --fixture the folder; - writes to standard output",
-    },
-    fixture: { kind: "flag", help: "write a folder that troupe verify replays" },
-    "keep-paths": {
-      kind: "flag",
-      help: "with --fixture: leave the names of this machine's folders as they are",
-    },
-    force: { kind: "flag", help: "replace the file, or the fixture, if it exists" },
-    json: jsonOption,
-  },
+  options,
   examples: [
     "troupe export last -o session.jsonl",
     "troupe export last -o - | gzip > session.jsonl.gz",
     "troupe export last --fixture -o tests/fixtures/reading",
   ],
-  run: async ({ cli, options, args }) => {
-    const { output, force } = options;
-    if (output === undefined) {
-      throw new UsageError("option_missing", "troupe export needs -o FILE: where to write");
-    }
-    const keepsPaths = options["keep-paths"];
-    if (keepsPaths && !options.fixture) {
-      throw new UsageError(
-        "option_invalid",
-        "--keep-paths goes with --fixture: other exports keep paths anyway",
-      );
-    }
-    const location = await locateStore(cli, options.store);
-    const host = await openReading(cli, location);
-    try {
-      const root = await findSession(host, args[0] ?? "");
-      if (options.fixture) {
-        const { json } = options;
-        return await exportFixture(cli, {
-          records: host,
-          root,
-          location,
-          path: output,
-          force,
-          keepsPaths,
-          json,
-        });
-      }
-      const counts = await withProgress(cli, `writing ${root.address}`, (tell) => {
-        const request = {
-          records: host,
-          root,
-          digest: cli.seams.digest,
-          onProgress: (n: number) => tell(`${n} entries`),
-        };
-        return output === "-" ? writeOut(cli, request) : writeFile(cli, request, { path: output, force });
-      });
-      const words = wordsOf(counts, root.address);
-      const { out, err } = cli.terminal;
-      if (output === "-") err.line(`Wrote ${words}`);
-      else if (options.json) out.line(jsonLine({ file: output, address: root.address, ...counts }));
-      else out.line(`Wrote ${words} to ${output}`);
-      return exitCodes.ok;
-    } finally {
-      await host.close();
-    }
-  },
+  run,
 });
+
+async function run({ cli, options: given, args }: Call<typeof options>): Promise<0> {
+  const { output, force } = given;
+  if (output === undefined) {
+    throw new UsageError("option_missing", "troupe export needs -o FILE: where to write");
+  }
+  const keepsPaths = given["keep-paths"];
+  if (keepsPaths && !given.fixture) {
+    throw new UsageError(
+      "option_invalid",
+      "--keep-paths goes with --fixture: other exports keep paths anyway",
+    );
+  }
+  const location = await locateStore(cli, given.store);
+  const host = await openReading(cli, location);
+  try {
+    const root = await findSession(host, args[0] ?? "");
+    if (given.fixture) {
+      const { json } = given;
+      return await exportFixture(cli, {
+        records: host,
+        root,
+        location,
+        path: output,
+        force,
+        keepsPaths,
+        json,
+      });
+    }
+    const counts = await withProgress(cli, `writing ${root.address}`, (tell) => {
+      const request = {
+        records: host,
+        root,
+        digest: cli.seams.digest,
+        onProgress: (n: number) => tell(`${n} entries`),
+      };
+      return output === "-" ? writeOut(cli, request) : writeFile(cli, request, { path: output, force });
+    });
+    const words = wordsOf(counts, root.address);
+    const { out, err } = cli.terminal;
+    if (output === "-") err.line(`Wrote ${words}`);
+    else if (given.json) out.line(jsonLine({ file: output, address: root.address, ...counts }));
+    else out.line(`Wrote ${words} to ${output}`);
+    return exitCodes.ok;
+  } finally {
+    await host.close();
+  }
+}
 
 function wordsOf({ entries, blobs, results, leftOut }: ExportCounts, address: string): string {
   const catalogs = blobs - results;

@@ -1,5 +1,6 @@
 /** `troupe export --fixture` and `troupe verify` in real processes: sound, altered, cut and foreign fixtures. */
 import assert from "node:assert/strict";
+import { FixtureDivergedError, FixtureError, replayFixture } from "../../src/testing.ts";
 import { alterFixture, renewManifest } from "../support/fixtures.ts";
 import { assertRefused, filesWith, linesOf, onStage, readScript, type Stage, writeAgent } from "./troupe.ts";
 
@@ -218,5 +219,26 @@ Deno.test("replayability stands in the tool's definition and in the trace, and v
     const ended = await stage.run("verify", "fx");
     assertRefused(ended, 1, "fixtures_diverged");
     assert.match(ended.out, /^ +effect: "non_idempotent" -> "idempotent"$/m);
+  });
+});
+
+Deno.test("replayFixture gives a test what was compared, or fails with every difference", async () => {
+  await onStage(async (stage) => {
+    await makeFixture(stage);
+    const { roots } = await replayFixture(stage.path("fx/"));
+    assert.deepEqual(roots.map(({ report }) => report.intents), [3, 1]);
+    assert.deepEqual((await replayFixture(new URL(`file://${stage.path("fx")}`))).roots.length, 2);
+    await alterAnswer(stage);
+    await assert.rejects(replayFixture(stage.path("fx")), (error) => {
+      assert.ok(error instanceof FixtureDivergedError);
+      assert.match(error.message, /diverges at entry \d+: [^]*args\.arguments\.path: "a\.txt" -> "c\.txt"/);
+      assert.equal(error.replay.roots.filter(({ report }) => report.divergence !== undefined).length, 1);
+      return true;
+    });
+    await Deno.remove(stage.path("fx/agent.json"));
+    await assert.rejects(
+      replayFixture(stage.path("fx")),
+      (error) => error instanceof FixtureError && error.code === "fixture_incomplete",
+    );
   });
 });
