@@ -16,6 +16,7 @@ import { jsonLine } from "./json_line.ts";
 import { withProgress } from "./progress.ts";
 import { compareAgainst, printAgainst, refuseDrift } from "./replay_against.ts";
 import { diverged, printReplays } from "./replay_text.ts";
+import { type RootState, stateOf } from "./replay_state.ts";
 import { findSession } from "./session_name.ts";
 
 const options = {
@@ -28,6 +29,13 @@ const options = {
     kind: "flag",
     help: "replay what other code wrote too; it may diverge where that code decided otherwise",
   },
+  until: {
+    kind: "number",
+    value: "SEQ",
+    min: 1,
+    help: "replay this root alone, up to this entry and all that its message caused",
+  },
+  state: { kind: "flag", help: "show where the machines are then: the root, what is in it, what waits" },
   against: {
     kind: "text",
     value: "AGENT",
@@ -53,6 +61,7 @@ export const command = defineCommand({
     "troupe replay last",
     "troupe replay ./session.jsonl",
     "troupe replay last --strict --json",
+    "troupe replay last --until 16 --state",
     "troupe replay last --against ./my-agent",
   ],
   run,
@@ -61,7 +70,8 @@ export const command = defineCommand({
 async function run({ cli, options: given, args }: Call<typeof options>): Promise<0> {
   const name = args[0] ?? "";
   if (given.against !== undefined) return await runAgainst(cli, name, { ...given, against: given.against });
-  const modes = { anyCode: given["any-code"], strict: given.strict };
+  const { strict, until, state } = given;
+  const modes = { anyCode: given["any-code"], strict, until, state };
   const replays = isFile(name)
     ? [await replayFile(cli, name, modes)]
     : await replayStored(cli, name, { ...modes, store: given.store });
@@ -95,8 +105,9 @@ async function runAgainst(
   }
 }
 
-function replayLine({ report, durationMs }: TimedReplay): string {
-  return jsonLine({ ...report, divergence: report.divergence ?? null, durationMs });
+function replayLine({ report, durationMs, state }: TimedReplay): string {
+  const shown = state === undefined ? {} : { state };
+  return jsonLine({ ...report, divergence: report.divergence ?? null, durationMs, ...shown });
 }
 
 /** Throws the first divergence, if there is one. */
@@ -115,12 +126,18 @@ function isFile(name: string): boolean {
 export interface ReplayModes {
   readonly anyCode: boolean;
   readonly strict: boolean;
+  /** The entry to stop at; undefined for the last one. */
+  readonly until?: number | undefined;
+  /** True if states are to be shown. */
+  readonly state?: boolean;
 }
 
 /** A replay and how long it took, reading included. */
 export interface TimedReplay {
   readonly report: ReplayReport;
   readonly durationMs: number;
+  /** Where the machines are behind the last entry, if that was asked for. */
+  readonly state?: RootState;
 }
 
 async function replayStored(
@@ -131,6 +148,8 @@ async function replayStored(
   const host = await openReading(cli, await locateStore(cli, store));
   try {
     const { address } = await findSession(host, name);
+    // An entry is one of one stream.
+    if (modes.until !== undefined) return [await replayRecords(cli, host, { address, ...modes })];
     return await replaySession(cli, host, { address, ...modes });
   } finally {
     await host.close();
@@ -187,15 +206,33 @@ type Source = ReplayModes & {
   readonly loadShelved: (hash: string) => Promise<void>;
 };
 
-async function timed(cli: Cli, source: Source): Promise<TimedReplay> {
+async function timed(cli: Cli, { until, state = false, ...source }: Source): Promise<TimedReplay> {
   const { clock, digest } = cli.seams;
   const startedAt = clock.now();
-  const report = await withProgress(
-    cli,
-    `replaying ${source.address}`,
-    (tell) => replayStream({ ...source, digest, onProgress: (entries) => tell(`${entries} entries`) }),
-  );
-  return { report, durationMs: clock.now() - startedAt };
+  let shown: RootState | undefined;
+  const report = await withProgress(cli, `replaying ${source.address}`, (tell) =>
+    replayStream({
+      ...source,
+      digest,
+      onProgress: (entries) => tell(`${entries} entries`),
+      ...(until === undefined ? {} : { until }),
+      ...(state ? { show: (root) => shown = stateOf(root) } : {}),
+    }));
+  const durationMs = clock.now() - startedAt;
+  if (report.divergence !== undefined) return { report, durationMs };
+  // Streams have no gaps: as many entries as there are, so far they go.
+  if (until !== undefined && until > report.entries) throw beyondEnd(source.address, until, report.entries);
+  if (state && shown === undefined) throw notReplayed(source.address);
+  return { report, durationMs, ...(shown === undefined ? {} : { state: shown }) };
+}
+
+function beyondEnd(address: RootAddress, until: number, last: number): UsageError {
+  return new UsageError("entry_not_found", `"${address}" has no entry ${until}: its last one is ${last}`);
+}
+
+function notReplayed(address: RootAddress): UsageError {
+  const why = "other code wrote it, and only that has its states; --any-code replays it all the same";
+  return new UsageError("state_unavailable", `Cannot show the state of "${address}": ${why}`);
 }
 
 async function openFile(name: string): Promise<Deno.FsFile> {

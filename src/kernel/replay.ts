@@ -41,7 +41,7 @@ export interface ReplayOptions {
   readonly until?: number;
   /** Says whether a state may be as it is, instead of the recorded hash. Told of all of one stream, in their order. */
   readonly acceptsState?: (state: ReplayedState) => boolean;
-  /** Shown the root as the replay left it, unless nothing was replayed or something diverged. */
+  /** Shown the root as the replay left it, unless its last stretch was not replayed or something diverged. */
   readonly show?: (root: LiveRoot) => void;
 }
 
@@ -165,7 +165,9 @@ class Replay {
 
   async #report(): Promise<ReplayReport> {
     await this.#compareStates();
-    if (this.#cranks > 0 && this.#divergence === undefined) this.#options.show?.(this.#root);
+    if (this.#cranks > 0 && !this.#isForeign && this.#divergence === undefined) {
+      this.#options.show?.(this.#root);
+    }
     return {
       address: this.#options.address,
       entries: this.#entries,
