@@ -34,6 +34,7 @@ export const commands: { readonly [name: string]: CommandRow } = {
     load: () => import("./export.ts"),
   },
   verify: { summary: "replay fixtures, and compare: for tests and CI", load: () => import("./verify.ts") },
+  diff: { summary: "compare two runs, field by field", load: () => import("./diff.ts") },
   tasks: {
     summary: "list background tasks, show what they write, and end them",
     load: () => import("./tasks.ts"),

@@ -1,6 +1,6 @@
 /** `troupe replay`. */
 import type { Entry } from "../../schemas/entry.ts";
-import { type RootAddress, rootKindOf, sessionOf } from "../../schemas/ids.ts";
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { isInterned } from "../../actors/library.ts";
 import { readJson } from "../border.ts";
 import { shelve } from "../effects/shelved.ts";
@@ -17,6 +17,7 @@ import { withProgress } from "./progress.ts";
 import { compareAgainst, printAgainst, refuseDrift } from "./replay_against.ts";
 import { diverged, printReplays } from "./replay_text.ts";
 import { type RootState, stateOf } from "./replay_state.ts";
+import { chunksOf, isFile, openFile } from "./run_source.ts";
 import { findSession } from "./session_name.ts";
 
 const options = {
@@ -114,12 +115,6 @@ function replayLine({ report, durationMs, state }: TimedReplay): string {
 export function refuseDivergence(replays: readonly TimedReplay[]): void {
   const divergence = replays.find(({ report }) => report.divergence !== undefined)?.report.divergence;
   if (divergence !== undefined) throw diverged(divergence);
-}
-
-/** Ids and addresses of sessions have no dot, and only addresses have a slash. */
-function isFile(name: string): boolean {
-  if (name.includes(".") || name.startsWith("/")) return true;
-  return name.includes("/") && rootKindOf(name) === undefined;
 }
 
 /** What a replay is told besides the entries. */
@@ -233,20 +228,4 @@ function beyondEnd(address: RootAddress, until: number, last: number): UsageErro
 function notReplayed(address: RootAddress): UsageError {
   const why = "other code wrote it, and only that has its states; --any-code replays it all the same";
   return new UsageError("state_unavailable", `Cannot show the state of "${address}": ${why}`);
-}
-
-async function openFile(name: string): Promise<Deno.FsFile> {
-  try {
-    return await Deno.open(name, { read: true });
-  } catch (error) {
-    const why = error instanceof Deno.errors.NotFound ? "there is no such file" : "it cannot be read";
-    throw new UsageError("file_not_found", `Cannot replay "${name}": ${why}`);
-  }
-}
-
-async function* chunksOf(file: Deno.FsFile): AsyncIterable<Uint8Array> {
-  const buffer = new Uint8Array(65_536);
-  for (let count = await file.read(buffer); count !== null; count = await file.read(buffer)) {
-    yield buffer.slice(0, count);
-  }
 }
