@@ -18,6 +18,7 @@ import { compareAgainst, printAgainst, refuseDrift } from "./replay_against.ts";
 import { diverged, printReplays } from "./replay_text.ts";
 import { type RootState, stateOf } from "./replay_state.ts";
 import { chunksOf, isFile, openFile } from "./run_source.ts";
+import { replayWhatIf } from "./replay_what_if.ts";
 import { findSession } from "./session_name.ts";
 
 const options = {
@@ -42,6 +43,11 @@ const options = {
     value: "AGENT",
     help: "do not replay: list the tools that are not what this agent would get now, field by field",
   },
+  "what-if": {
+    kind: "text",
+    value: "FILE",
+    help: "list the calls that the host's policy in this YAML file would have decided otherwise",
+  },
   json: jsonOption,
 } as const;
 
@@ -54,6 +60,9 @@ export const command = defineCommand({
     "the tools that the model was told of, and the entries that calls were made with. A divergence names address,",
     "entry, what was expected and what came; exit code 1.",
     "A session is replayed with its catalog and its connections; no server is started.",
+    "With --what-if every recorded call is judged again under another policy of the host, as it would stand in the",
+    "host's troupe.yaml, alone or as its policy; nothing is performed, and what the model would then have done is not",
+    "asked. Exit code 1 if a call would have been decided otherwise.",
     "FILE is what troupe export wrote (anything with a dot or a slash); it needs no store. SESSION is an id, an",
     "unambiguous part of one, an address such as catalog/ses_…, or last.",
   ],
@@ -64,6 +73,7 @@ export const command = defineCommand({
     "troupe replay last --strict --json",
     "troupe replay last --until 16 --state",
     "troupe replay last --against ./my-agent",
+    "troupe replay last --what-if policy.yaml",
   ],
   run,
 });
@@ -71,6 +81,11 @@ export const command = defineCommand({
 async function run({ cli, options: given, args }: Call<typeof options>): Promise<0> {
   const name = args[0] ?? "";
   if (given.against !== undefined) return await runAgainst(cli, name, { ...given, against: given.against });
+  const whatIf = given["what-if"];
+  if (whatIf !== undefined) {
+    const { store, json } = given;
+    return await replayWhatIf(cli, { name, policy: whatIf, store, json });
+  }
   const { strict, until, state } = given;
   const modes = { anyCode: given["any-code"], strict, until, state };
   const replays = isFile(name)

@@ -4,6 +4,7 @@ import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import { readJson } from "../border.ts";
 import { readFixture } from "../fixture/read_fixture.ts";
+import { pagesOf } from "../stream_replay.ts";
 import type { Cli } from "./cli.ts";
 import { UsageError } from "./exit.ts";
 import { exportLineBounds } from "./export_format.ts";
@@ -15,6 +16,8 @@ import { findSession } from "./session_name.ts";
 export interface RunSource {
   readonly address: RootAddress;
   readonly pages: AsyncIterable<readonly Entry[]>;
+  /** Another stream of the same session; undefined if it is not kept there. */
+  readonly pagesOf: (root: RootAddress) => AsyncIterable<readonly Entry[]> | undefined;
   /** What a hash in its entries stands for; undefined if it is not there. */
   readonly valueOf: (hash: string) => Promise<Json | undefined>;
   readonly close: () => Promise<void>;
@@ -39,6 +42,7 @@ async function openStored(cli: Cli, name: string, store: string | undefined): Pr
     return {
       address,
       pages: host.readPages(address),
+      pagesOf: (root) => host.readPages(root),
       valueOf: async (hash) => jsonOf(await host.readBlob(hash)),
       close: () => host.close(),
     };
@@ -53,13 +57,14 @@ async function openFixture(cli: Cli, name: string): Promise<RunSource> {
   const [session] = roots;
   if (session === undefined) throw new Error(`Cannot read "${name}": a fixture has a session`);
   const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
-  return inMemory(session.root.address, session.entries, (hash) => texts.get(hash));
+  const streams = new Map(roots.map(({ root, entries }) => [root.address, entries]));
+  return inMemory(session.root.address, streams, (hash) => texts.get(hash));
 }
 
 async function openExport(cli: Cli, name: string): Promise<RunSource> {
   using file = await openFile(name);
   const { header, entries, blobs } = await readExport(chunksOf(file), name, cli.seams.digest);
-  return inMemory(header.address, entries, (hash) => {
+  return inMemory(header.address, new Map([[header.address, entries]]), (hash) => {
     const bytes = blobs.get(hash);
     return bytes === undefined ? undefined : new TextDecoder().decode(bytes);
   });
@@ -67,15 +72,16 @@ async function openExport(cli: Cli, name: string): Promise<RunSource> {
 
 function inMemory(
   address: RootAddress,
-  entries: readonly Entry[],
+  streams: ReadonlyMap<RootAddress, readonly Entry[]>,
   textOf: (hash: string) => string | undefined,
 ): RunSource {
-  async function* pages(): AsyncIterable<readonly Entry[]> {
-    yield entries;
-  }
   return {
     address,
-    pages: pages(),
+    pages: pagesOf(streams.get(address) ?? []),
+    pagesOf: (root) => {
+      const entries = streams.get(root);
+      return entries === undefined ? undefined : pagesOf(entries);
+    },
     valueOf: (hash) => {
       const text = textOf(hash);
       return Promise.resolve(text === undefined ? undefined : readJson(text, exportLineBounds));

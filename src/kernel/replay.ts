@@ -41,6 +41,8 @@ export interface ReplayOptions {
   readonly until?: number;
   /** Says whether a state may be as it is, instead of the recorded hash. Told of all of one stream, in their order. */
   readonly acceptsState?: (state: ReplayedState) => boolean;
+  /** Shown the root behind every message, with what was recorded of it. */
+  readonly watch?: (crank: RecordedCrank, root: LiveRoot) => void;
   /** Shown the root as the replay left it, unless its last stretch was not replayed or something diverged. */
   readonly show?: (root: LiveRoot) => void;
 }
@@ -122,6 +124,7 @@ class Replay {
       ? feedCheckpoint(this.#root, first)
       : feed(this.#root, crank);
     if (this.#divergence !== undefined) return false;
+    this.#options.watch?.(crank, this.#root);
     for (const entry of rest) if (entry.kind === "intent") this.#intents += 1;
     if (first.state !== undefined) this.#hash(crank);
     if (this.#options.strict === true) this.#divergence = this.#compareRestored(first.seq);
