@@ -6,10 +6,12 @@ import { resolveCatalog } from "../../actors/resolve.ts";
 import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import { CommandReview } from "../../schemas/command_review.ts";
 import type { HostPolicy } from "../../schemas/config.ts";
+import type { KeptGrant } from "../../schemas/grant.ts";
 import type { Failure } from "../../schemas/failure.ts";
 import type { InvocationRequest } from "../../schemas/invocation.ts";
 import type { Json } from "../../schemas/json.ts";
 import { localOperator, principalText } from "../../schemas/principal.ts";
+import { sealEntries } from "../effects/catalog_seal.ts";
 import { canonicalBytes, throughJson } from "../canonical.ts";
 import type { RecordedCrank } from "../kernel/feed.ts";
 import type { LiveRoot } from "../kernel/live_root.ts";
@@ -77,7 +79,7 @@ export class WhatIf {
         this.#catalogs.set(hash, resolution);
         continue;
       }
-      const catalog: ResolvedCatalog = throughJson(resolution.catalog);
+      const catalog: ResolvedCatalog = throughJson(await sealEntries(resolution.catalog, this.#digest));
       const other = await this.#digest(canonicalBytes(catalog as unknown as Json));
       internCatalog(other, catalog);
       this.#catalogs.set(hash, { hash: other });
@@ -109,11 +111,13 @@ export class WhatIf {
       return { verdict: "deny", by: other.failure.code, why: other.failure.message };
     }
     const name = entry.canonicalName;
-    if (entryOf({ catalog: other.hash, name }) === undefined) {
+    const now = entryOf({ catalog: other.hash, name });
+    if (now === undefined) {
       return { verdict: "deny", by: "catalog", why: `The agent would have no tool "${name}"` };
     }
     const request = inCatalog(context.request, other.hash, name);
-    const [note] = decide({ ...context, request }).notes;
+    const grants = context.grants.map((kept) => aboutEntry(kept, entry, now));
+    const [note] = decide({ ...context, request, grants }).notes;
     return note === undefined ? undefined : decidedIn(peek(note, "body"));
   }
 }
@@ -141,6 +145,16 @@ function decidedIn(body: Json | undefined): Decided {
 function notConnected({ canonicalName }: CatalogEntry): Decided {
   const why = `The server of "${canonicalName}" would not be started`;
   return { verdict: "deny", by: "policy.connect of the host", why };
+}
+
+/** What a person answered for the session would have been asked about the tool as it is under the other policy. */
+function aboutEntry(kept: KeptGrant, then: CatalogEntry, now: CatalogEntry): KeptGrant {
+  if (typeof kept === "string") return kept;
+  const { scope } = kept;
+  if (scope.subject !== then.canonicalName || scope.entry !== then.hash || now.hash === undefined) {
+    return kept;
+  }
+  return { ...kept, scope: { ...scope, entry: now.hash } };
 }
 
 function inCatalog(request: InvocationRequest, catalog: string, name: string): InvocationRequest {
