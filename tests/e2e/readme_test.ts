@@ -94,6 +94,14 @@ const expected: readonly (readonly RegExp[])[] = [
   ],
   [/✓ files .*\n.*✓ notes/, /✓ mcp\.notes\.search_project_text.*answer\.txt:1: The answer is 42\./],
   [/Wrote \d+ entries/, /no divergence/, /nothing is wrong/],
+  [
+    /^ {2}state +at entry \d+\n {4}session\/ses_\w+: running\n {6}turn\/1: /m,
+    /message\.text: "What is the answer\?" -> "What was the answer\?"/,
+    /^they differ$/m,
+    /notes__search_project_text|mcp\.notes\.search_project_text/,
+    /now ask by policy\.capabilities of the host/,
+    /^it would have been asked about$/m,
+  ],
 ];
 
 async function runSection(

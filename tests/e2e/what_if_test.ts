@@ -48,7 +48,7 @@ Deno.test("what-if lists the calls that another policy decides otherwise, and st
   });
 });
 
-Deno.test("what-if judges a command as its review did, and says what it cannot judge", async () => {
+Deno.test("what-if judges a command as its review did, and needs the stream of the catalog", async () => {
   await onStage(async (stage) => {
     await stage.write({
       "agent/agent.yaml":
