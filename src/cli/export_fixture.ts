@@ -51,7 +51,8 @@ export async function exportFixture(cli: Cli, order: FixtureOrder): Promise<0> {
     const { placeholders } = manifest;
     out.line(jsonLine({ fixture: path, address: root.address, entries, roots, blobs, bytes, placeholders }));
   } else {
-    const what = `${entries} entries of ${roots} streams and ${blobs} catalogs and offers`;
+    const shelf = blobs === 1 ? "1 catalog" : `${blobs} catalogs and offers`;
+    const what = `${entries} entries of ${roots} streams and ${shelf}`;
     out.line(safeText(`Wrote a fixture of ${root.address} to ${path}: ${what}, ${bytes} bytes`));
   }
   const hidden = manifest.placeholders.join(", ");

@@ -4,6 +4,8 @@ import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { isInterned } from "../../actors/library.ts";
 import { readJson } from "../border.ts";
 import { shelve } from "../effects/shelved.ts";
+import { createBlobLoader } from "../fixture/fixture_blobs.ts";
+import { readFixture } from "../fixture/read_fixture.ts";
 import type { Records } from "../host/host.ts";
 import type { ReplayReport } from "../kernel/replay.ts";
 import { pagesOf, replayStream } from "../stream_replay.ts";
@@ -17,7 +19,7 @@ import { withProgress } from "./progress.ts";
 import { compareAgainst, printAgainst, refuseDrift } from "./replay_against.ts";
 import { diverged, printReplays } from "./replay_text.ts";
 import { type RootState, stateOf } from "./replay_state.ts";
-import { chunksOf, isFile, openFile } from "./run_source.ts";
+import { chunksOf, isFile, isFolder, openFile } from "./run_source.ts";
 import { replayWhatIf } from "./replay_what_if.ts";
 import { findSession } from "./session_name.ts";
 
@@ -63,8 +65,8 @@ export const command = defineCommand({
     "With --what-if every recorded call is judged again under another policy of the host, as it would stand in the",
     "host's troupe.yaml, alone or as its policy; nothing is performed, and what the model would then have done is not",
     "asked. Exit code 1 if a call would have been decided otherwise.",
-    "FILE is what troupe export wrote (anything with a dot or a slash); it needs no store. SESSION is an id, an",
-    "unambiguous part of one, an address such as catalog/ses_…, or last.",
+    "FILE is what troupe export wrote, also as a fixture (anything with a dot or a slash); it needs no store. SESSION",
+    "is an id, an unambiguous part of one, an address such as catalog/ses_…, or last.",
   ],
   options,
   examples: [
@@ -89,7 +91,7 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
   const { strict, until, state } = given;
   const modes = { anyCode: given["any-code"], strict, until, state };
   const replays = isFile(name)
-    ? [await replayFile(cli, name, modes)]
+    ? await replayNamed(cli, name, modes)
     : await replayStored(cli, name, { ...modes, store: given.store });
   if (given.json) { for (const replayed of replays) cli.terminal.out.line(replayLine(replayed)); }
   else printReplays(cli.terminal, replays);
@@ -193,6 +195,19 @@ export async function replayRecords(
     shelve(hash, readJson(new TextDecoder().decode(bytes), exportLineBounds));
   };
   return await timed(cli, { address, pages: records.readPages(address), loadShelved, ...modes });
+}
+
+/** An export, or the folder of a fixture: troupe verify tells more of that, and this shows its states. */
+async function replayNamed(cli: Cli, name: string, modes: ReplayModes): Promise<readonly TimedReplay[]> {
+  if (!await isFolder(name)) return [await replayFile(cli, name, modes)];
+  const { roots, blobs } = await readFixture(name.replace(/(?<=.)\/+$/, ""), cli.seams.digest);
+  const loadShelved = createBlobLoader(blobs);
+  const replays: TimedReplay[] = [];
+  // The session comes first, and an entry is one of one stream.
+  for (const { root: { address }, entries } of modes.until === undefined ? roots : roots.slice(0, 1)) {
+    replays.push(await timed(cli, { address, pages: pagesOf(entries), loadShelved, ...modes }));
+  }
+  return replays;
 }
 
 async function replayFile(cli: Cli, name: string, modes: ReplayModes): Promise<TimedReplay> {

@@ -94,7 +94,8 @@ function jsonOf(bytes: Uint8Array): Json {
   return readJson(new TextDecoder().decode(bytes), exportLineBounds);
 }
 
-async function isFolder(name: string): Promise<boolean> {
+/** True for the folder of a fixture. */
+export async function isFolder(name: string): Promise<boolean> {
   return await Deno.stat(name).then((found) => found.isDirectory, () => false);
 }
 

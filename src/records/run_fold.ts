@@ -16,7 +16,7 @@ export interface RunEvent {
 }
 
 /** Numbers that say when, where in the stream, or in which runtime. */
-const volatileNumber = /^(?:at|seq|cause|epoch|input|tookMs|[a-zA-Z]*(?:AtMs|DurationMs|ElapsedMs))$/;
+const volatileNumber = /^(?:at|seq|cause|epoch|input|tookMs|wall_ms|[a-zA-Z]*(?:AtMs|DurationMs|ElapsedMs))$/;
 /** Texts that say where a session is at home, and whose store it is in. */
 const volatileText = /^(?:home|cwd|installation)$/;
 /** What tools and models were given and said: all of it counts, whatever its fields are called. */

@@ -87,6 +87,10 @@ Deno.test("replay stops at an entry and shows where the machines are then, as te
       (await stage.output("replay", "s.jsonl", ...args.slice(2))).split("\n").slice(6).join(),
       shown.split("\n").slice(6).join(),
     );
+    await stage.output("export", "last", "--fixture", "-o", "fx");
+    assert.match(await stage.output("replay", "./fx/"), /no divergence\ncatalog\/ses_\w+: \d+ entries/);
+    const { state: ofFixture } = JSON.parse(await stage.output("replay", "./fx", "--json", ...args.slice(2)));
+    assert.deepEqual(ofFixture.root.machines[0].ports, state.root.machines[0].ports);
     const beyond = await stage.run("replay", "last", "--until", String(entries.length + 1));
     assertRefused(beyond, 2, "entry_not_found", `its last one is ${entries.length}`);
   });

@@ -70,6 +70,15 @@ Deno.test("what-if judges a command as its review did, and needs the stream of t
       denied.out,
       /call\/0\.0 terminal\n {4}was allow by .*\n {4}now deny by policy\.default of the host/,
     );
+    // What policy denied after the look may pass now: what was found then still counts.
+    await stage.write({ "config/troupe/troupe.yaml": "policy: { default: deny }\n" });
+    await stage.output("run", "agent", "hi", "--workspace", "ws");
+    const open = await stage.run("replay", "last", "--what-if", "same.yaml");
+    assertRefused(open, 1, "decisions_differ", "1 of 2 calls");
+    assert.match(
+      open.out,
+      /call\/0\.0 terminal\n {4}was deny by policy\.default of the host.*\n {4}now allow by its review/,
+    );
     await stage.output("export", "last", "-o", "s.jsonl");
     assertRefused(await stage.run("replay", "s.jsonl", "--what-if", "same.yaml"), 2, "option_invalid");
   });
