@@ -1,5 +1,6 @@
 import { budgetLimits } from "./budget_limits.ts";
 import { commandLimits } from "./command_limits.ts";
+import { fixtureLimits } from "./fixture_limits.ts";
 import { httpLimits } from "./http_limits.ts";
 import { roundLimits } from "./round_limits.ts";
 import { scheduleLimits } from "./schedule_limits.ts";
@@ -287,6 +288,7 @@ export const limits = {
 
   ...commandLimits,
   ...taskLimits,
+  ...fixtureLimits,
 
   ...scheduleLimits,
 

@@ -29,7 +29,12 @@ export const commands: { readonly [name: string]: CommandRow } = {
     load: () => import("./why.ts"),
   },
   replay: { summary: "replay a session or an exported file, and compare", load: () => import("./replay.ts") },
-  export: { summary: "write a session to a file that can be replayed", load: () => import("./export.ts") },
+  export: {
+    summary: "write a session to a file or a fixture that can be replayed",
+    load: () => import("./export.ts"),
+  },
+  verify: { summary: "replay fixtures, and compare: for tests and CI", load: () => import("./verify.ts") },
+  diff: { summary: "compare two runs, field by field", load: () => import("./diff.ts") },
   tasks: {
     summary: "list background tasks, show what they write, and end them",
     load: () => import("./tasks.ts"),
