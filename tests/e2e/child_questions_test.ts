@@ -1,6 +1,6 @@
 /** Questions of child agents at the command line: shown with their path, answered by whoever runs the session above. */
 import assert from "node:assert/strict";
-import { linesOf, onStage, type Running, type Stage, writeAgent } from "./troupe.ts";
+import { assertRefused, linesOf, onStage, type Running, type Stage, writeAgent } from "./troupe.ts";
 
 /** A process that holds the store, with a session whose turn waits for a child that asks a person. */
 async function startOwner(stage: Stage): Promise<Running & { readonly session: string }> {
@@ -59,7 +59,7 @@ Deno.test("child agent whose session above is run by nobody who answers is refus
   });
 });
 
-Deno.test("cancel of a turn leaves the task of its child alone, and says that it goes on (ask 4, DM-124)", async () => {
+Deno.test("cancel of a turn leaves the task of its child alone and says so; cancel of the subtree ends it (ask 4, DM-124)", async () => {
   await onStage(async (stage) => {
     const { session } = await startOwner(stage);
     const above = stage.start(...run(session), "--answer", "wait");
@@ -68,6 +68,9 @@ Deno.test("cancel of a turn leaves the task of its child alone, and says that it
       goesOn: { kind: string; label: string }[];
     };
     assert.deepEqual(report.goesOn.map(({ kind, label }) => [kind, label]), [["task", "terminal.exec"]]);
-    await above.ended;
+    await above.until("Waiting for a task");
+    const ended = await stage.output("cancel", session, "--scope", "subtree");
+    assert.match(ended, /^Stopped {4}task\/tsk_\S+ \(research\): canceled\n$/);
+    assertRefused(await above.ended, 1, "turn_canceled");
   });
 });

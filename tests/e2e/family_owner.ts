@@ -7,7 +7,7 @@ import { HostConfig, HostPolicy } from "../../schemas/config.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import { Script } from "../../schemas/script.ts";
-import type { TaskRecord } from "../../schemas/task.ts";
+import type { TaskOutcome, TaskRecord } from "../../schemas/task.ts";
 import { sessionsAbove } from "../../src/ancestors.ts";
 import { openDoor } from "../../src/door/server.ts";
 import { createTaskRun } from "../../src/effects/task_run.ts";
@@ -49,7 +49,15 @@ const runtime = await startRuntime({
   performers: (services) => ({
     ...performersWith({ tools, ledger: [], providerOf: (model) => providers.get(model) })(services),
     "task.run": createTaskRun({
-      "terminal.exec": async () => ({ status: "succeeded", summary: await childEnded.promise }),
+      "terminal.exec": (_work, { signal }) => {
+        const canceled = Promise.withResolvers<TaskOutcome>();
+        signal.addEventListener(
+          "abort",
+          () => canceled.resolve({ status: "canceled", summary: "It was canceled" }),
+        );
+        const ended = childEnded.promise.then((summary): TaskOutcome => ({ status: "succeeded", summary }));
+        return Promise.race([ended, canceled.promise]);
+      },
     }),
   }),
 });
@@ -79,7 +87,7 @@ async function askChild(): Promise<string> {
     title: "research",
     detached: false,
     silent: false,
-    work: { kind: "terminal.exec", arguments: {} },
+    work: { kind: "terminal.exec", arguments: {}, cwd: "/" },
     key: "child",
   } as never) as TaskRecord;
   const parent = { task: task.address, session: main, path: ["tester", "research"] };

@@ -118,7 +118,7 @@ function runningTask(): Run {
     createdAt: 500,
     detached: false,
     silent: false,
-    work: { kind: "terminal.exec", arguments: {} },
+    work: { kind: "terminal.exec", arguments: {}, cwd: "/" },
   } as never);
   run.send({ type: "task.admitted", turn: 1 } as never, { sender: above });
   return run;
@@ -194,7 +194,7 @@ async function family(): Promise<Family> {
       title: "research",
       detached: false,
       silent: false,
-      work: { kind: "terminal.exec", arguments: {} },
+      work: { kind: "terminal.exec", arguments: {}, cwd: "/" },
       key: "k",
     } as never),
   ) as TaskRecord;
