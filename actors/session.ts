@@ -13,6 +13,8 @@ import { post } from "./outbox.ts";
 import { port } from "./port.ts";
 import { questionMachine } from "./question.ts";
 import * as refresh from "./refresh.ts";
+import * as blocked from "./session_blocked.ts";
+import * as cancel from "./session_cancel.ts";
 import type { SessionContext, SessionEvent, SessionInput } from "./session_context.ts";
 import * as budget from "./session_budget.ts";
 import * as prompts from "./session_prompts.ts";
@@ -34,7 +36,9 @@ export const sessionMachine = setup({
   guards: {
     isSpent: ({ context }) => budget.promptRefusal(context) !== undefined,
     hasPrompt: ({ context }) => context.queue.length > 0,
-    isQueueFull: ({ context }) => context.queue.length >= limits.promptsQueuedMax,
+    takesNone: ({ context }) => context.isClosed === true || context.queue.length >= limits.promptsQueuedMax,
+    isOfCall: ({ event }) => cancel.isOfCall(event),
+    isBornInStop: ({ context, event }) => cancel.isBornInStop(context, event),
     isTurnDone: ({ event }) => rules.isTurnDone(event),
     hasNextServers: ({ context }) => context.nextServers !== null,
     mustRenew: ({ context, event }) => refresh.mustRenew(context, rules.timeOf(event)),
@@ -63,11 +67,6 @@ export const sessionMachine = setup({
     }),
     acceptServers: enqueueActions(({ enqueue, event }) => {
       for (const params of rules.acknowledge(event, "declared")) enqueue({ type: "post", params });
-    }),
-    dropPrompt: enqueueActions(({ context, enqueue, event }) => {
-      for (const params of prompts.dropPrompt(context)) enqueue({ type: "post", params });
-      for (const params of rules.acknowledge(event, "canceled")) enqueue({ type: "post", params });
-      enqueue.assign({ queue: context.queue.slice(1) });
     }),
     noteLost: assign(({ event }) => rules.lostIn(event)),
     refuseForGood: assign(({ context }) => ({ refusal: context.lost ?? context.refusal })),
@@ -106,13 +105,18 @@ export const sessionMachine = setup({
       for (const question of context.questions) enqueue.stopChild(question.id);
       enqueue.assign({ current: null, questions: [], ledger });
     }),
-    cancelTurn: enqueueActions(({ context, enqueue, event }) => {
-      enqueue.sendTo(`turn/${context.turn}`, { type: "turn.cancel", at: rules.timeOf(event) });
-      for (const params of rules.acknowledge(event, "canceling")) enqueue({ type: "post", params });
-    }),
-    refuseCancel: enqueueActions(({ enqueue, event }) => {
-      for (const params of rules.acknowledge(event, "nothing_to_cancel")) enqueue({ type: "post", params });
-    }),
+    cancel: enqueueActions(({ context, enqueue, event }) =>
+      cancel.act(enqueue, context, cancel.asked(context, event))
+    ),
+    noteEnd: enqueueActions(({ context, enqueue, event }) =>
+      cancel.act(enqueue, context, cancel.noteEnd(context, event))
+    ),
+    noteUndecided: enqueueActions(({ context, enqueue, event }) =>
+      cancel.act(enqueue, context, cancel.noteUndecided(context, event))
+    ),
+    endNewborn: enqueueActions(({ context, enqueue, event }) =>
+      cancel.act(enqueue, context, cancel.endNewborn(context, event))
+    ),
     relay: enqueueActions(({ context, enqueue, event }) => {
       for (const params of rules.relay(context, event)) enqueue({ type: "post", params });
     }),
@@ -126,6 +130,15 @@ export const sessionMachine = setup({
     endTaskInTurn: enqueueActions(({ context, enqueue, event }) =>
       tasks.act(enqueue, context, tasks.ended(context, event, { isInTurn: true }))
     ),
+    tellBlocked: enqueueActions(({ context, enqueue }) => {
+      const { changes, posts } = blocked.tellBlocked(context);
+      for (const params of posts) enqueue({ type: "post", params });
+      enqueue.assign(changes);
+    }),
+    tellUnasked: enqueueActions(({ context, enqueue, event }) => {
+      for (const params of blocked.tellUnasked(context, event)) enqueue({ type: "post", params });
+    }),
+    noteBlocked: assign(({ context, event }) => blocked.noteBlocked(context, event)),
     openQuestion: enqueueActions(({ context, enqueue, event }) =>
       questions.act(enqueue, context, questions.openQuestion(context, event))
     ),
@@ -166,22 +179,26 @@ export const sessionMachine = setup({
   }),
   on: {
     "session.prompt": [
-      { guard: "isQueueFull", actions: "refusePrompt" },
+      { guard: "takesNone", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
     "session.call": [
-      { guard: "isQueueFull", actions: "refusePrompt" },
+      { guard: "takesNone", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
-    "session.cancel": { actions: "refuseCancel" },
+    "session.cancel": { actions: "cancel" },
+    "turn.call_stopped": { actions: "noteEnd" },
+    "turn.undecided": { actions: "noteUndecided" },
     "session.relay": { actions: "relay" },
     "session.answered": { actions: "noteAnswer" },
     "resource.updated": { actions: "noteAnswer" },
-    "task.opened": { actions: "openTask" },
-    "task.ended": { actions: "endTask" },
+    "task.opened": [{ guard: "isBornInStop", actions: "endNewborn" }, { actions: "openTask" }],
+    "task.ended": { actions: ["endTask", "noteEnd", "noteBlocked", "tellBlocked"] },
+    "task.blocked": { actions: ["noteBlocked", "tellBlocked"] },
+    "task.unblocked": { actions: ["noteBlocked", "tellBlocked"] },
     "session.servers": { actions: ["keepServers", "takeServers", "acceptServers"] },
     "session.revoke": { actions: ["revoke", "acceptRevocation"] },
-    "catalog.issued": { actions: ["noteCatalog", "endStale"] },
+    "catalog.issued": { actions: ["noteCatalog", "endStale", "tellBlocked"] },
     "catalog.stale": { actions: "noteStale" },
     "child.quarantined": { guard: "isOfCatalog", actions: "noteLost" },
   },
@@ -232,7 +249,10 @@ export const sessionMachine = setup({
           {},
         ],
         "session.servers": { actions: ["keepServers", "acceptServers"] },
-        "session.cancel": { target: "idle", actions: ["dropPrompt", "takeServers"] },
+        "session.cancel": [
+          { guard: "isOfCall", actions: "cancel" },
+          { target: "idle", actions: ["cancel", "takeServers"] },
+        ],
         // The message that broke it may have been ours.
         "child.restarted": { guard: "isOfCatalog", target: "renewing", reenter: true },
         "child.quarantined": {
@@ -245,14 +265,17 @@ export const sessionMachine = setup({
     running: {
       entry: "startTurn",
       on: {
-        "session.cancel": { actions: "cancelTurn" },
         "session.servers": { actions: ["keepServers", "acceptServers"] },
-        "task.ended": { actions: "endTaskInTurn" },
-        "question.open": { actions: "openQuestion" },
-        "question.withdraw": { actions: "withdrawQuestion" },
+        "task.ended": { actions: ["endTaskInTurn", "noteEnd", "noteBlocked", "tellBlocked"] },
+        "question.open": { actions: ["openQuestion", "tellBlocked"] },
+        "question.withdraw": { actions: ["withdrawQuestion", "tellBlocked"] },
         "xstate.done.actor.*": [
-          { guard: "isTurnDone", target: "idle", actions: ["finishTurn", "takeServers"] },
-          { actions: "settleQuestion" },
+          {
+            guard: "isTurnDone",
+            target: "idle",
+            actions: ["finishTurn", "noteEnd", "tellBlocked", "takeServers"],
+          },
+          { actions: ["tellUnasked", "settleQuestion", "tellBlocked"] },
         ],
       },
     },

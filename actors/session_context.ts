@@ -1,6 +1,7 @@
 /** The words of the session machine: what it is created with, told, and remembers. */
 import type { AgentDefinition } from "../schemas/agent.ts";
 import type { Budget, Ledger } from "../schemas/budget.ts";
+import type { Parentage } from "../schemas/child_agent.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { HostCall } from "../schemas/invocation.ts";
@@ -14,8 +15,9 @@ import type { TaskId } from "../schemas/ids.ts";
 import type { InvocationReport } from "./invocation_context.ts";
 import type { QuestionResult } from "./question.ts";
 import type { StaleState } from "./refresh.ts";
+import type { Stop } from "./session_cancel.ts";
 import type { OwnTask } from "./session_tasks.ts";
-import type { TurnResult } from "./turn_context.ts";
+import type { TurnReport, TurnResult } from "./turn_context.ts";
 
 /** What a session is created with. */
 export interface SessionInput {
@@ -30,12 +32,15 @@ export interface SessionInput {
   readonly installation?: string | undefined;
   /** What it may spend, besides what its agent says. */
   readonly budget?: Budget | undefined;
+  /** Set for child agents. */
+  readonly parent?: Parentage;
 }
 
 /** What a session is told. */
 export type SessionEvent =
   | (SessionMessage & Stamp)
   | InvocationReport
+  | TurnReport
   | {
     readonly type: "xstate.done.actor.turn";
     readonly output: TurnResult | QuestionResult;
@@ -97,4 +102,14 @@ export interface SessionContext extends SessionInput, StaleState {
   readonly told?: readonly TaskId[];
   /** What was spent by turns that have ended, and what children hold. */
   readonly ledger?: Ledger;
+  /** Tasks of it whose child agents wait for a person. */
+  readonly blockedTasks?: readonly TaskId[];
+  /** True if a child's task was told that the child waits for a person. */
+  readonly toldBlocked?: boolean;
+  /** Cancels that wait for what they stop. */
+  readonly stops?: readonly Stop[];
+  /** The last turn that was stopped together with its tasks: what it still opened is ended too. */
+  readonly stoppedTurn?: number;
+  /** True once the session was canceled as a whole: it takes no prompt any more. */
+  readonly isClosed?: boolean;
 }

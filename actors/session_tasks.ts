@@ -21,6 +21,8 @@ export interface OwnTask {
   readonly address: string;
   readonly kind: TaskKind;
   readonly isRunning: boolean;
+  /** True once it was asked to end. */
+  readonly isStopping?: boolean;
 }
 
 /** What a session does about its tasks in one step. */
@@ -107,7 +109,8 @@ export function isAbout(item: HistoryItem, tasks: readonly TaskId[]): boolean {
   return item.type === "notice" && tasks.some((task) => item.about === aboutTask(task));
 }
 
-function isOwn({ address }: SessionContext, sender: string | undefined): sender is string {
+/** True if a letter came from a task of this very session. */
+export function isOwn({ address }: SessionContext, sender: string | undefined): sender is string {
   return sender !== undefined && sender.startsWith("task/") && sessionOf(sender) === address;
 }
 
@@ -122,7 +125,7 @@ function admit({ turn }: SessionContext, tasks: readonly OwnTask[]): TaskStep {
   const posts: Outgoing[] = [];
   const after = tasks.map((one) => {
     const count = running.get(one.kind) ?? 0;
-    if (one.isRunning || count >= runningMax[one.kind]) return one;
+    if (one.isRunning || one.isStopping === true || count >= runningMax[one.kind]) return one;
     running.set(one.kind, count + 1);
     posts.push({ kind: "message", to: one.address, message: { type: "task.admitted", turn } });
     return { ...one, isRunning: true };

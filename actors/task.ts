@@ -14,13 +14,14 @@ import type { TaskInput, TaskMessage, TaskOutcome, TaskStatus } from "../schemas
 import type { Failure } from "../schemas/failure.ts";
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
+import * as questions from "./task_questions.ts";
 import * as rules from "./task_rules.ts";
 
 /** What a task is told. */
 export type TaskEvent = TaskMessage & Stamp;
 
 /** What a task remembers. */
-export interface TaskContext extends TaskInput {
+export interface TaskContext extends TaskInput, questions.ChildQuestions {
   readonly status: TaskStatus;
   readonly turn: number | null;
   readonly startedAt: number | null;
@@ -41,8 +42,17 @@ export const taskMachine = setup({
     tags: "" as "rest",
   },
   actors: { port },
+  guards: {
+    isBlockedChange: ({ context, event }) => questions.isChange(context, event),
+    isOfChild: ({ event }) => questions.isOfChild(event),
+  },
   actions: {
     post,
+    noteBlocked: assign(({ event }) => questions.blocked(event)),
+    noteUnasked: assign(({ context, event }) => questions.unasked(context, event)),
+    tellOwner: enqueueActions(({ context, enqueue, event }) => {
+      enqueue({ type: "post", params: questions.tellOwner(context, event) });
+    }),
     announce: enqueueActions(({ context, enqueue }) => {
       enqueue({ type: "post", params: rules.opened(context) });
     }),
@@ -78,6 +88,11 @@ export const taskMachine = setup({
     waiting: [],
     cancelAsked: false,
   }),
+  on: {
+    "child.blocked": { guard: "isBlockedChange", actions: ["noteBlocked", "record", "tellOwner"] },
+    "child.unblocked": { guard: "isBlockedChange", actions: ["noteBlocked", "record", "tellOwner"] },
+    "child.unasked": { guard: "isOfChild", actions: "noteUnasked" },
+  },
   states: {
     opening: { entry: ["record", "announce"], always: { target: "queued" } },
     queued: {

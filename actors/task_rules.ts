@@ -6,6 +6,7 @@ import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import { isEnd, type TaskEnd, TaskOutcome, type TaskRecord } from "../schemas/task.ts";
 import type { TaskContext, TaskEvent } from "./task.ts";
+import { shownStatus, toldSummary } from "./task_questions.ts";
 
 /** Tells the session that a task of it wants to begin. */
 export function opened({ id, owner, work }: TaskContext): Outgoing {
@@ -14,14 +15,14 @@ export function opened({ id, owner, work }: TaskContext): Outgoing {
 
 /** The task as the store tells of it. */
 export function recordOf(context: TaskContext): TaskRecord {
-  const { id, address, status, owner, principal, origin, turn, title, scope, detached } = context;
+  const { id, address, owner, principal, origin, turn, title, scope, detached } = context;
   const { createdAt, startedAt, endedAt, outcome, failure: why } = context;
   return {
     v: 1,
     id,
     address,
     kind: context.work.kind,
-    status,
+    status: shownStatus(context),
     owner,
     principal,
     origin,
@@ -32,7 +33,7 @@ export function recordOf(context: TaskContext): TaskRecord {
     createdAt,
     startedAt,
     endedAt,
-    summary: outcome?.summary ?? "",
+    summary: toldSummary(context, outcome?.summary ?? ""),
     result: outcome?.result ?? null,
     failure: why,
   };
@@ -113,7 +114,7 @@ export function endPosts(context: TaskContext): readonly Outgoing[] {
     kind: work.kind,
     title,
     status,
-    summary: outcome?.summary ?? "",
+    summary: toldSummary(context, outcome?.summary ?? ""),
     silent,
   };
   const replies = waiting.map((command): Outgoing => ({

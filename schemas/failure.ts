@@ -102,6 +102,8 @@ export const FailureCode = z.enum([
   "turn_canceled",
   "budget_exceeded",
   "budget_exhausted",
+  "cancels_waiting",
+  "session_closed",
   "prompt_queue_full",
   "catalog_unavailable",
   "tool_name_collision",

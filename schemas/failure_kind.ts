@@ -150,6 +150,8 @@ export const failureKinds = {
   turn_canceled: "canceled",
   budget_exceeded: "policy_refusal",
   budget_exhausted: "policy_refusal",
+  cancels_waiting: "rate_limit",
+  session_closed: "policy_refusal",
   prompt_queue_full: "rate_limit",
   catalog_unavailable: "other",
   tool_name_collision: "other",

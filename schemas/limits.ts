@@ -34,6 +34,8 @@ export const limits = {
   /** Commands that wait for one connection: all are answered in one step, which may hand over only so much (K8). */
   connectionCommandsMax: 256,
   noticesMax: 32,
+  /** Cancels of one session that wait for what they stop. */
+  cancelsWaitingMax: 64,
 
   mailboxMessagesMax: 1_000,
   crankAsksMax: 1_000,

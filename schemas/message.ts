@@ -2,7 +2,9 @@
 import { z } from "zod";
 import { AgentDefinition } from "./agent.ts";
 import { Budget, Spent } from "./budget.ts";
+import { CancelScope } from "./cancel.ts";
 import { CatalogRef, CatalogSource } from "./catalog.ts";
+import { Parentage } from "./child_agent.ts";
 import { HostPolicy } from "./config.ts";
 import { ResourceUri } from "./effect.ts";
 import { Failure } from "./failure.ts";
@@ -77,7 +79,14 @@ export const SessionMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("session.prompt"), text, replyTo: RootAddress.optional() }),
   /** Calls one tool under the session's gates, in a turn of its own (DM-12). */
   z.strictObject({ type: z.literal("session.call"), call: HostCall }),
-  z.strictObject({ type: z.literal("session.cancel"), reason: z.string().max(500) }),
+  /** Answered once what was to be stopped has ended: see `CancelReport`. The turn, if no scope is said. */
+  z.strictObject({
+    type: z.literal("session.cancel"),
+    reason: z.string().max(500),
+    scope: CancelScope.exactOptional(),
+    /** Which call of the turn that runs, for the scope `call`: `call/<step>.<i>`. */
+    call: z.string().max(128).exactOptional(),
+  }),
   /** Answers for the whole session end: those that a principal gave, or all (DM-36). */
   z.strictObject({ type: z.literal("session.revoke"), principal: Principal.optional() }),
   z.strictObject({ type: z.literal("session.relay"), to: RootAddress, text }),
@@ -182,6 +191,8 @@ export const rootInputs = {
     installation: InstallationId.optional(),
     /** Besides that of its agent: the stricter one counts, field by field. */
     budget: Budget.optional(),
+    /** Set for child agents. */
+    parent: Parentage.exactOptional(),
   }),
   catalog: z.strictObject({
     address: RootAddress,

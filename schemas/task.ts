@@ -1,5 +1,6 @@
 /** Background tasks: what goes on beside a session's turns, for its agent and under its rights (DM-107..124). */
 import { z } from "zod";
+import { childQuestionMessages, taskQuestionLetters } from "./child_question.ts";
 import { Failure } from "./failure.ts";
 import { Digest, RootAddress, TaskId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
@@ -129,6 +130,7 @@ export const TaskMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("task.admitted"), turn: z.int().min(0) }),
   /** Answered once nothing of the task is left; asked again, it is answered then too. */
   z.strictObject({ type: z.literal("task.cancel"), reason: z.string().max(500) }),
+  ...childQuestionMessages,
 ]);
 /** A message that a task takes. */
 export type TaskMessage = z.infer<typeof TaskMessage>;
@@ -145,4 +147,5 @@ export const taskLetters = [
     summary,
     silent: z.boolean(),
   }),
+  ...taskQuestionLetters,
 ] as const;

@@ -32,4 +32,8 @@ export const taskLimits = {
   yieldMsMax: 300_000,
   /** Endings that wait to be told to the model; the oldest are told no more, and noted. */
   taskNoticesMax: 256,
+  /** A name in the path of a child agent. */
+  agentNameShownCharactersMax: 60,
+  /** Tools that are named of those about which nobody could be asked. */
+  unaskedToolsNamedMax: 8,
 } as const;

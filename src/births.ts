@@ -13,7 +13,7 @@ import type { SessionDraft } from "./runtime.ts";
 
 /** Creates the supervisor of all roots. */
 export function createSupervisor(kernel: Kernel, address: RootAddress): Promise<void> {
-  return bear(kernel, "supervisor", { address, policy: {} }, "supervisor of all roots");
+  return bear(kernel, "supervisor", { address, policy: {} }, { title: "supervisor of all roots" });
 }
 
 /** Creates a session, its catalog and the connections of its servers; resolves once all are durable. */
@@ -21,7 +21,8 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
   const id = kernel.seams.nextId("ses");
   const address: RootAddress = `session/${id}`;
   const catalog: RootAddress = `catalog/${id}`;
-  const title = draft.title ?? draft.agent.name;
+  const { parent } = draft;
+  const title = draft.title ?? parent?.path.at(-1) ?? draft.agent.name;
   const servers = serversOf(address, draft.servers ?? []);
   // The session last: units become durable in order, so no crash leaves a session that waits for what never comes.
   const births = [
@@ -33,7 +34,7 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
       sources: draft.sources,
       subscriber: address,
       scope: draft.scope,
-    }, title),
+    }, { title }),
     ...servers.map((server) => createConnection(kernel, server, catalog)),
     bear(kernel, "session", {
       address,
@@ -46,7 +47,8 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
       scope: draft.scope,
       installation: kernel.journal.format.installation,
       budget: draft.budget,
-    }, title),
+      ...(parent === undefined ? {} : { parent }),
+    }, { title, ...(parent === undefined ? {} : { parent: parent.task }) }),
   ];
   await Promise.all(births);
   return address;
@@ -88,12 +90,14 @@ function createConnection(
   { connection, declaration }: SessionServer,
   catalog: RootAddress,
 ): Promise<void> {
-  return bear(kernel, "connection", { address: connection, catalog, declaration }, declaration.server);
+  return bear(kernel, "connection", { address: connection, catalog, declaration }, {
+    title: declaration.server,
+  });
 }
 
 /** Creates a task; resolves once it is durable. */
 export function createTask(kernel: Kernel, input: TaskInput): Promise<void> {
-  return bear(kernel, "task", input, input.title);
+  return bear(kernel, "task", input, { title: input.title });
 }
 
 /** Parses the input by its schema: what cannot be read back is never written. */
@@ -101,8 +105,9 @@ function bear(
   kernel: Kernel,
   kind: RootKind,
   input: { readonly address: RootAddress } & { readonly [key: string]: unknown },
-  title: string,
+  { title, parent }: { readonly title: string; readonly parent?: RootAddress },
 ): Promise<void> {
   const parsed = rootInputs[kind].parse(input);
-  return create(kernel, { address: input.address, kind, input: parsed as unknown as Json, title });
+  const birth = { address: input.address, kind, input: parsed as unknown as Json, title };
+  return create(kernel, parent === undefined ? birth : { ...birth, parent });
 }

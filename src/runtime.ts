@@ -1,7 +1,9 @@
 /** Composition root of a runtime that owns its store: opens, recovers, runs, and stops it. */
 import { catalogOf } from "../actors/library.ts";
+import { pathOf } from "./ancestors.ts";
 import type { AgentDefinition } from "../schemas/agent.ts";
 import type { Budget } from "../schemas/budget.ts";
+import type { Parentage } from "../schemas/child_agent.ts";
 import type { CatalogSource } from "../schemas/catalog.ts";
 import type { HostPolicy } from "../schemas/config.ts";
 import type { RootRecord } from "../schemas/entry.ts";
@@ -92,6 +94,8 @@ export interface SessionDraft {
   /** What it may spend in all, besides what its agent says: the stricter one counts, field by field. */
   readonly budget?: Budget | undefined;
   readonly title?: string;
+  /** Set for the session of a child agent. */
+  readonly parent?: Parentage;
 }
 
 /** A prompt that was given: accepted means durable; the report comes when its turn has ended, durably. */
@@ -153,15 +157,16 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const conversations = new Conversations(journal);
   const redactor = options.redactor ?? createDoorRedactor(undefined, { now: () => seams.clock.now() });
   const suspended = new SuspendedCalls<Attempt>();
+  const kernelOf = () => made.kernel as Kernel;
   const questions = new QuestionDesk({
     seams,
     hasAnswerer: options.hasAnswerer ?? (() => true),
     mayAnswer: options.mayAnswer,
     findClosed: (id) => findClosedQuestion(journal, id),
     isSecret: (text) => mayBeSecret(redactor, text),
+    pathOf: (root) => pathOf(kernelOf().records, root),
     untilGone: (root, call) => suspended.untilGone(root, call),
   });
-  const kernelOf = () => made.kernel as Kernel;
   const rawArguments = new RawArguments();
   const { installation = unnamedInstallation } = journal.format;
   const programs = new ProgramRegistry({ installation, digest: seams.digest });

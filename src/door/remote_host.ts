@@ -55,7 +55,7 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
       });
       return { ...report, failure: report.failure } satisfies TurnReport;
     },
-    cancel: async (session, reason) => void await client.call("cancel", { session, reason }),
+    cancel: (session, order) => client.call("cancel", { session, ...order }),
     listTasks: async (session) => {
       const tasks: TaskRecord[] = [];
       const params = session === undefined ? {} : { session };

@@ -14,6 +14,7 @@ import { builtinSources } from "../tools/builtin.ts";
 import { readLive } from "../why/read_actors.ts";
 import type { Answerers } from "./answerers.ts";
 import { answerQuestion } from "./answering.ts";
+import { cancelSession } from "./canceling.ts";
 import type { ActingHost, CloseOptions, HostEvent, PromptOrder, SessionOrder } from "./host.ts";
 import type { Declarer } from "./declarer.ts";
 import { followLog } from "./host_tasks.ts";
@@ -55,10 +56,7 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
     },
     refreshServers: (session) => runtime.refreshServers(session),
     prompt: (order, hear) => givePrompt({ runtime, answerers }, order, hear),
-    cancel: async (session, reason) => {
-      const { accepted } = await runtime.send(session, { type: "session.cancel", reason });
-      await accepted();
-    },
+    cancel: (session, order) => cancelSession(runtime, session, order),
     listTasks: (session) => readTasks(journal, session),
     cancelTask: (session, task, reason) => runtime.tasks.cancel(session, task, reason),
     untilTaskEnded: (session, task, signal) => runtime.tasks.untilOver(session, task, signal),
@@ -124,7 +122,7 @@ async function givePrompt(
   quarantined.promise.catch(() => {});
   const heard = (async () => {
     for await (
-      const event of watchRoot(runtime, session, { fromSeq, questions: order.answers, signal: stop.signal })
+      const event of watchRoot(runtime, session, { fromSeq, questions: true, signal: stop.signal })
     ) {
       hear(event);
       if (event.type === "quarantined") quarantined.reject(new KernelError("root_quarantined", event.reason));

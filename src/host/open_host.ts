@@ -1,4 +1,5 @@
 /** Opens a store as its owner: lock, processes, store, runtime, door, in this order; closes them in the opposite one. */
+import { sessionsAbove } from "../ancestors.ts";
 import { ArtifactFolder } from "../commands/artifacts.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
@@ -87,7 +88,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
       store.close();
       throw error;
     });
-    answerers.denyUnheard(runtime.questions);
+    answerers.denyUnheard(runtime.questions, (root) => sessionsAbove(runtime.kernel.records, root));
     const declarer = declarerOf(options, new Set(valueOf.keys()));
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
     const owned = {

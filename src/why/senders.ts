@@ -51,8 +51,13 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
   "schedule.delete": { by: ["operator", "session"], command: "troupe schedules delete ID" },
   "task.opened": { by: ["task"] },
   "task.ended": { by: ["task"] },
+  "task.blocked": { by: ["task"] },
+  "task.unblocked": { by: ["task"] },
   "task.admitted": { by: ["session"] },
   "task.cancel": { by: ["operator", "session"] },
+  "child.blocked": { by: ["session"] },
+  "child.unblocked": { by: ["session"] },
+  "child.unasked": { by: ["session"] },
   "child.add": { by: ["runtime"] },
   "child.remove": { by: ["runtime"] },
   "child.crashed": { by: ["runtime"] },
@@ -64,6 +69,9 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
 /** Messages between the actors of one root. */
 const inside: { readonly [type: string]: Sending } = {
   "turn.cancel": { by: ["parent"] },
+  "turn.cancel_call": { by: ["parent"] },
+  "turn.call_stopped": { by: ["child"] },
+  "turn.undecided": { by: ["child"] },
   "turn.decided": { by: ["parent"] },
   "turn.revoked": { by: ["parent"] },
   "turn.notice": { by: ["parent"] },

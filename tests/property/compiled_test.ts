@@ -125,6 +125,30 @@ function tellCatalog(twins: Twins, random: () => number): void {
   twins.deliver("input", { message: { type: "connection.offered", report, offer }, sender: connection });
 }
 
+/** A cancel of whatever scope. */
+function cancelOf(random: () => number) {
+  const scope = pickFrom(["turn", "turn", "subtree", "call", "session"] as const, random);
+  // A session that was canceled as a whole lives on in silence: once in a while is enough.
+  const rare = scope === "session" && random() < 0.9 ? "turn" : scope;
+  return {
+    type: "session.cancel",
+    reason: "x",
+    scope: rare,
+    ...(rare === "call" ? { call: "call/0.0" } : {}),
+  };
+}
+
+/** What a task tells its session: that it wants to begin, or has ended. */
+function taskLetter(random: () => number) {
+  const task = `tsk_${"0".repeat(25)}${Math.floor(random() * 5)}`;
+  const told = { task, kind: "terminal.exec" };
+  const ended = { type: "task.ended", ...told, title: "t", status: "canceled", summary: "", silent: false };
+  return {
+    message: random() < 0.5 ? { type: "task.opened", ...told } : ended,
+    sender: `task/${task}@ses_1`,
+  };
+}
+
 const declarations = [
   declarationOf(),
   declarationOf({ manifest: { args: ["--other"] } }),
@@ -159,8 +183,9 @@ Deno.test("compiled machines live a session as interpreted ones do", () => {
       const command = { principal: "operator:local", key: `k${step}` };
       if (dice < 0.08) twins.deliver("input", { message: { type: "session.prompt", text: "go" }, command });
       else if (dice < 0.1) {
-        twins.deliver("input", { message: { type: "session.cancel", reason: "x" }, command });
-      } else if (dice < 0.12) {
+        twins.deliver("input", { message: cancelOf(random), command });
+      } else if (dice < 0.11) twins.deliver("input", taskLetter(random));
+      else if (dice < 0.12) {
         twins.deliver("input", { message: { type: "session.relay", to: "session/b", text: "t" } });
       } else if (dice < 0.15) {
         const message = { type: "session.answered", from: "session/b", outcome: "completed", text: "t" };
