@@ -42,11 +42,15 @@ Deno.test("built-in tools are found in the dispatch map under the names of their
     "skill_manage",
     "skill_view",
     "skills_list",
+    "task_control",
+    "task_list",
+    "task_status",
     "terminal",
     "todo",
     "tools_list",
     "web_extract",
     "write_file",
+    "yield_until",
   ]);
   for (const [name, tool] of builtinTools) assert.equal(tool.definition.name, name);
 });
