@@ -116,6 +116,19 @@ testProcesses(
     assert.deepEqual(await notices(stage), [`task ${id}`]);
     assert.equal((await theTask(stage))["notified"], true);
     assert.match(await stage.output("replay", "last", "--strict"), /no divergence/);
+    const address = `task/${id}@${String(owner).slice("session/".length)}`;
+    // The record first, then the process, then its exit report (CM-119).
+    const order = (await entriesOf(stage, address)).map(({ kind, type }) => `${kind} ${type}`);
+    const places = [
+      "created task",
+      "intent task.run",
+      "note command.started",
+      "note command.ended",
+      "outcome task.run",
+    ]
+      .map((one) => order.indexOf(one));
+    assert.deepEqual(places, places.toSorted((left, right) => left - right), order.join(", "));
+    assert.ok(!places.includes(-1), order.join(", "));
     assert.match(
       await stage.output("replay", `task/${id}@${String(owner).slice("session/".length)}`),
       /no divergence/,
