@@ -99,7 +99,7 @@ async function onStage(
   });
 }
 
-Deno.test("command in the background ends with its code, a short end of its output for the model, and where the whole is (DM-96, DM-100, DM-110, LC-28)", () =>
+Deno.test("command in the background ends with its code, a short end of its output for the model, and where the whole is (DM-100, DM-110, LC-28)", () =>
   onStage(async ({ ended, folder, notes }) => {
     const well = await ended("seq 1000000000001 1000000001000; echo last");
     assert.equal(well.status, "succeeded");
@@ -317,3 +317,15 @@ Deno.test("command that was allowed for one folder does not run in another that 
     assert.ok("failure" in refused && refused.failure.code === "approval_stale", JSON.stringify(refused));
     assert.deepEqual([...Deno.readDirSync(`${folder}/ws/other`)], []);
   }));
+
+Deno.test("commands are started and followed at one place, in the foreground and the background (DM-96)", async () => {
+  const src = new URL("../../src", import.meta.url).pathname;
+  const [starters, callers]: [string[], string[]] = [[], []];
+  for await (const path of filesBelow(src)) {
+    const text = await Deno.readTextFile(path);
+    if (/registry\.run\(/.test(text)) starters.push(path.slice(src.length));
+    if (/await launch\(/.test(text)) callers.push(path.slice(src.length));
+  }
+  assert.deepEqual(starters, ["/commands/launch.ts"]);
+  assert.deepEqual(callers.sort(), ["/effects/terminal_call.ts", "/tasks/command_work.ts"]);
+});
