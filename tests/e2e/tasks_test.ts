@@ -178,7 +178,7 @@ testProcesses(
 );
 
 testProcesses(
-  "cancel of a task answers when its grandchildren are gone, also those that left the group (DM-110, DM-104)",
+  "cancel of a task answers when its grandchildren are gone, also those that left the group (DM-110, DM-104; ask 2)",
   async (stage) => {
     await writeAgent(stage, { commands: [background(endless(stage))] });
     const running = stage.start(...firstTurn, ...allow);

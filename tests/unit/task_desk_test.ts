@@ -265,7 +265,7 @@ Deno.test("task goes on when its turn is canceled or ends, and its end is told b
   assert.equal((await stage.replay(task.address, { strict: true })).divergence, undefined);
 });
 
-Deno.test("runtime that is killed leaves no task behind: what ran is lost and not run again, what waited is run by the next one, each is told once (DM-107, DM-123)", async () => {
+Deno.test("runtime that is killed leaves no task behind: what ran is lost and not run again, what waited is run by the next one, each is told once (DM-107, DM-123; asks 3, 6)", async () => {
   const scene = await openScene();
   const ran: TaskRecord[] = [];
   for (let n = 0; n < 9; n++) ran.push(await opened(scene, `task ${n}`));
