@@ -296,6 +296,28 @@ testProcesses(
   },
 );
 
+testProcesses(
+  "tasks whose owner is killed are told as lost by who waited for them, and nothing of them is left",
+  async (stage) => {
+    await writeAgent(stage, { commands: [background(endless(stage))] });
+    const owner = stage.start(...firstTurn, ...allow);
+    await owner.until("Waiting for a task");
+    await Deno.mkdir(stage.path("ws2"));
+    const guest = stage.start("run", "agent", "hi", "--workspace", "ws2", ...allow);
+    await guest.until("Waiting for a task");
+    await until("both run", () => findMarked(markOf(stage)).length >= 6);
+    owner.signal("SIGKILL");
+    const { code, err } = await guest.ended;
+    assert.equal(code, 0, err);
+    assert.match(
+      err,
+      /The process that held the store has ended: opening it here\n(.*\n)*task tsk_\w+ is lost: /,
+    );
+    assert.deepEqual(findMarked(markOf(stage)), []);
+    assert.deepEqual((await tasksOf(stage)).map(({ status }) => status), ["lost", "lost"]);
+  },
+);
+
 testProcesses("run with --json tells entries, and then the tasks that ended", async (stage) => {
   await writeAgent(stage, { commands: [background(`${untilGo}; exit 4`)] });
   const ended = await letGo(stage, stage.start(...firstTurn, ...allow, "--json"));
