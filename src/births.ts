@@ -56,7 +56,7 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
 
 /** Creates a schedule of a session; resolves once it is durable. */
 export function createSchedule(kernel: Kernel, input: ScheduleInput): Promise<void> {
-  return bear(kernel, "schedule", { ...input }, input.prompt);
+  return bear(kernel, "schedule", { ...input }, { title: input.prompt });
 }
 
 /** Tells a session all its servers; connections that it never had come first. Resolves once the session knows. */

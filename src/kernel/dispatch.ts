@@ -4,8 +4,8 @@ import { type IntentId, intentKey, type RootAddress } from "../../schemas/ids.ts
 import { limits } from "../../schemas/limits.ts";
 import type { PortKind, PortRequest } from "../../schemas/effect.ts";
 import type { EffectClass } from "../../schemas/tool.ts";
+import { givenUp, noLongerWanted } from "../effects/deadline.ts";
 import { exhaustionAdvice, isExhausted } from "../exhaustion.ts";
-import { noLongerWanted } from "../effects/deadline.ts";
 import type { Performance, Performer, PerformerResult } from "../effects/performer.ts";
 import type { PortRecord } from "./desk.ts";
 import { type Kernel, type Running, tell } from "./kernel.ts";
@@ -96,6 +96,7 @@ function finish(kernel: Kernel, what: Start, running: Running, result: Performer
   const key = intentKey(what.root, what.record.id);
   // After a cancel's grace the entry is gone: the late result goes on as evidence (K12).
   if (kernel.running.get(key) === running) kernel.running.delete(key);
+  running.patience?.abort(givenUp);
   if (kernel.stopped !== undefined) return;
   const { id, request } = what.record;
   const { attempt, late } = running;
@@ -151,7 +152,8 @@ export function cancel(kernel: Kernel, root: RootAddress, record: PortRecord, at
   running.abort.abort(noLongerWanted);
   const graceMs = graceOf(record.request.port);
   const graceEndsAt = kernel.seams.clock.now() + graceMs;
-  kernel.seams.clock.sleepUntil(graceEndsAt).then(() => {
+  const patience = running.patience ??= new AbortController();
+  kernel.seams.clock.sleepUntil(graceEndsAt, patience.signal).then(() => {
     if (kernel.stopped !== undefined || kernel.running.get(key) !== running) return;
     kernel.running.delete(key);
     const result: PerformerResult = effect === "idempotent" ? canceled() : unknownAfterCancel(graceMs);
