@@ -36,7 +36,8 @@ export const sessionMachine = setup({
   guards: {
     isSpent: ({ context }) => budget.promptRefusal(context) !== undefined,
     hasPrompt: ({ context }) => context.queue.length > 0,
-    takesNone: ({ context }) => context.isClosed === true || context.queue.length >= limits.promptsQueuedMax,
+    isClosed: ({ context }) => context.isClosed === true,
+    isQueueFull: ({ context }) => context.queue.length >= limits.promptsQueuedMax,
     isOfCall: ({ event }) => cancel.isOfCall(event),
     isBornInStop: ({ context, event }) => cancel.isBornInStop(context, event),
     isTurnDone: ({ event }) => rules.isTurnDone(event),
@@ -179,11 +180,13 @@ export const sessionMachine = setup({
   }),
   on: {
     "session.prompt": [
-      { guard: "takesNone", actions: "refusePrompt" },
+      { guard: "isClosed", actions: "refusePrompt" },
+      { guard: "isQueueFull", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
     "session.call": [
-      { guard: "takesNone", actions: "refusePrompt" },
+      { guard: "isClosed", actions: "refusePrompt" },
+      { guard: "isQueueFull", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
     "session.cancel": { actions: "cancel" },
