@@ -2,10 +2,12 @@
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { TaskEnd, TaskRecord } from "../../schemas/task.ts";
 import { openTasks, untilTasksEnd } from "../host/host_tasks.ts";
+import type { StandingAnswer } from "./ask.ts";
 import type { Cli } from "./cli.ts";
 import { CheckFailedError, InterruptedError, reportError } from "./exit.ts";
 import type { Seat } from "./seat.ts";
 import { cutTo } from "./table.ts";
+import { answerChildren } from "./task_questions.ts";
 
 const statusEveryMs = 250;
 /** Times that the wait is taken up: owners may end under it. */
@@ -27,7 +29,11 @@ export interface TasksView {
 export async function awaitTasks(
   cli: Cli,
   seat: Seat,
-  { session, view }: { readonly session: RootAddress; readonly view: TasksView },
+  { session, view, standing }: {
+    readonly session: RootAddress;
+    readonly view: TasksView;
+    readonly standing: StandingAnswer | undefined;
+  },
 ): Promise<void> {
   const begun = await whoeverOwns(seat, view, () => openTasks(seat.host, session));
   if (begun.length === 0) return;
@@ -47,12 +53,15 @@ export async function awaitTasks(
     view.ended(record);
   };
   showStatus(cli, { seat, session }, gone.signal);
+  const note = (text: string) => view.note(text);
+  const heard = answerChildren(cli, { seat, session, standing, note }, gone.signal);
   try {
     await Promise.race([untilEnd({ seat, session, view, onEnd, begun }, gone.signal), left.promise]);
   } finally {
     gone.abort();
     cli.terminal.status(undefined);
     stopListening();
+    await heard;
   }
   if (isCanceling) throw new CheckFailedError("tasks_canceled", "The tasks were canceled at the terminal");
 }

@@ -87,7 +87,11 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
     });
     const told = tell(cli, { session, report, json: given.json });
     const note = (line: string) => given.json ? cli.terminal.err.line(line) : view.note(line);
-    await awaitTasks(cli, seat, { session, view: { note, ended: (record) => note(endText(record)) } });
+    await awaitTasks(cli, seat, {
+      session,
+      standing: given.answer,
+      view: { note, ended: (record) => note(endText(record)) },
+    });
     return told;
   });
 }

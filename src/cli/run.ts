@@ -89,7 +89,11 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
     });
     const ended = (record: TaskRecord) =>
       given.json ? cli.terminal.out.line(jsonLine({ task: record })) : view.note(endText(record));
-    await awaitTasks(cli, seat, { session, view: { note: (text) => view.note(text), ended } });
+    await awaitTasks(cli, seat, {
+      session,
+      standing: given.answer,
+      view: { note: (text) => view.note(text), ended },
+    });
     if (!given.json) await sayWaiting(cli, seat.host, session);
     if (report.outcome !== "completed") throw notCompleted(report);
     return exitCodes.ok;

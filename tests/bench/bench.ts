@@ -3,6 +3,7 @@ import { allocationFlags } from "./allocation.ts";
 import { catalogTable } from "./catalog_report.ts";
 import { runCatalogRounds } from "./catalog_rounds.ts";
 import { Child } from "./child.ts";
+import { childrenText, runChildrenRounds } from "./children_rounds.ts";
 import { drainFlood, floodText } from "./command_rounds.ts";
 import { type GovernedFigures, governedTable, partsTable } from "./governed_report.ts";
 import { mcpCases } from "./mcp_case.ts";
@@ -234,6 +235,12 @@ async function measureTasks({ isQuick }: Options, figures: Figures): Promise<voi
   say(tasksText(found));
 }
 
+async function measureChildren({ isQuick }: Options, figures: Figures): Promise<void> {
+  const found = await runChildrenRounds(isQuick ? 80 : 1_000);
+  figures["children"] = found;
+  say(childrenText(found));
+}
+
 function say(text: string): void {
   progress("");
   console.log(`${text}\n`);
@@ -269,6 +276,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.only.includes("net")) await measureNet(options, figures);
   if (options.only.includes("commands")) await measureCommands(options, figures);
   if (options.only.includes("tasks")) await measureTasks(options, figures);
+  if (options.only.includes("children")) await measureChildren(options, figures);
   if (options.only.includes("catalog")) await measureCatalogs(options, figures);
   figures["loadAfter"] = Deno.loadavg();
   say(`Load at the end: ${loadText()}. What is not measured: see --help.`);

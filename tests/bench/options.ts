@@ -15,6 +15,7 @@ export const sections = [
   "net",
   "commands",
   "tasks",
+  "children",
 ] as const;
 /** A part of the bench. */
 export type Section = (typeof sections)[number];
@@ -51,7 +52,7 @@ Examples:
   deno task bench --only governed
   deno task bench --only mcp,scale
   deno task bench --only redact,catalog
-  deno task bench --only net,commands,tasks
+  deno task bench --only net,commands,tasks,children
   deno task bench --json bench.json
 
 It does not measure: model latency and streaming, real tools, sandboxes, many sessions at once, cold start,
