@@ -3,6 +3,7 @@
  *
  *   preparing -> idle -> (renewing ->) running -> idle; preparing | renewing -> refused
  *   idle -> refusing -> idle, for a prompt that the budget does not allow
+ *   of a child agent, all but renewing and running -> closing -> closed
  *
  * Servers are declared, and their connections opened, between turns only: a turn that runs keeps its catalog.
  * Holds positions in the journal, never the conversation itself.
@@ -15,6 +16,8 @@ import { questionMachine } from "./question.ts";
 import * as refresh from "./refresh.ts";
 import type { SessionContext, SessionEvent, SessionInput } from "./session_context.ts";
 import * as budget from "./session_budget.ts";
+import * as close from "./session_close.ts";
+import { closable, closableLater, closableNow, closingStates } from "./session_closing.ts";
 import * as prompts from "./session_prompts.ts";
 import * as questions from "./session_questions.ts";
 import * as rules from "./session_rules.ts";
@@ -35,9 +38,16 @@ export const sessionMachine = setup({
     isSpent: ({ context }) => budget.promptRefusal(context) !== undefined,
     hasPrompt: ({ context }) => context.queue.length > 0,
     isQueueFull: ({ context }) => context.queue.length >= limits.promptsQueuedMax,
+    isRefused: ({ context, event }) => close.refusalOf(context, event) !== undefined,
+    isClosing: ({ context }) => context.closing !== undefined,
+    isFromAbove: ({ context, event }) => close.isFromAbove(context, event),
+    isForcedFromAbove: ({ context, event }) => close.isFromAbove(context, event) && close.isForced(event),
+    isOwnOver: ({ context }) => (context.tasks ?? []).length === 0,
     isTurnDone: ({ event }) => rules.isTurnDone(event),
     hasNextServers: ({ context }) => context.nextServers !== null,
     mustRenew: ({ context, event }) => refresh.mustRenew(context, rules.timeOf(event)),
+    isRenewedForNobody: ({ context, event }) =>
+      context.closing !== undefined && rules.isRenewed(context, event),
     isRenewed: ({ context, event }) => rules.isRenewed(context, event),
     isOfCatalog: ({ context, event }) => rules.isOfCatalog(context, event),
     hasNoCatalog: ({ context }) => rules.hasNoCatalog(context),
@@ -117,14 +127,24 @@ export const sessionMachine = setup({
       for (const params of rules.relay(context, event)) enqueue({ type: "post", params });
     }),
     noteAnswer: assign(({ context, event }) => ({ notices: noticesWith(context.notices, event) })),
-    openTask: enqueueActions(({ context, enqueue, event }) =>
-      tasks.act(enqueue, context, tasks.opened(context, event))
-    ),
-    endTask: enqueueActions(({ context, enqueue, event }) =>
-      tasks.act(enqueue, context, tasks.ended(context, event, { isInTurn: false }))
-    ),
-    endTaskInTurn: enqueueActions(({ context, enqueue, event }) =>
-      tasks.act(enqueue, context, tasks.ended(context, event, { isInTurn: true }))
+    noteClosing: assign(({ event }) => close.closeAsked(event)),
+    refuseLetter: enqueueActions(({ enqueue, event }) => {
+      enqueue({ type: "post", params: close.refuseLetter(event) });
+    }),
+    tellClosing: enqueueActions(({ context, enqueue }) => {
+      for (const params of close.tellTask(context, "session.closing")) enqueue({ type: "post", params });
+    }),
+    tellClosed: enqueueActions(({ context, enqueue }) => {
+      for (const params of close.tellTask(context, "session.closed")) enqueue({ type: "post", params });
+    }),
+    endOwn: enqueueActions(({ context, enqueue }) => {
+      for (const params of close.endOwn(context)) enqueue({ type: "post", params });
+    }),
+    refuseTask: enqueueActions(({ enqueue, event }) => {
+      for (const params of close.refuseTask(event)) enqueue({ type: "post", params });
+    }),
+    hearTask: enqueueActions(({ context, enqueue, event }) =>
+      tasks.act(enqueue, context, tasks.heard(context, event))
     ),
     openQuestion: enqueueActions(({ context, enqueue, event }) =>
       questions.act(enqueue, context, questions.openQuestion(context, event))
@@ -166,10 +186,12 @@ export const sessionMachine = setup({
   }),
   on: {
     "session.prompt": [
+      { guard: "isRefused", actions: "refusePrompt" },
       { guard: "isQueueFull", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
     "session.call": [
+      { guard: "isRefused", actions: "refusePrompt" },
       { guard: "isQueueFull", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
@@ -177,8 +199,10 @@ export const sessionMachine = setup({
     "session.relay": { actions: "relay" },
     "session.answered": { actions: "noteAnswer" },
     "resource.updated": { actions: "noteAnswer" },
-    "task.opened": { actions: "openTask" },
-    "task.ended": { actions: "endTask" },
+    "task.opened": { actions: "hearTask" },
+    "task.ended": { actions: "hearTask" },
+    "task.rested": { actions: "hearTask" },
+    "task.resumed": { actions: "hearTask" },
     "session.servers": { actions: ["keepServers", "takeServers", "acceptServers"] },
     "session.revoke": { actions: ["revoke", "acceptRevocation"] },
     "catalog.issued": { actions: ["noteCatalog", "endStale"] },
@@ -194,6 +218,7 @@ export const sessionMachine = setup({
           target: "refused",
           actions: ["noteLost", "refuseForGood"],
         },
+        ...closable,
         "catalog.issued": { target: "idle", actions: "noteCatalog" },
         "catalog.refused": { target: "refused", actions: "noteRefusal" },
       },
@@ -201,8 +226,12 @@ export const sessionMachine = setup({
     refused: {
       tags: "rest",
       entry: "refuseQueue",
-      always: { guard: "hasNextServers", target: "idle", actions: "takeServers" },
+      always: [
+        { guard: "isClosing", target: "closing" },
+        { guard: "hasNextServers", target: "idle", actions: "takeServers" },
+      ],
       on: {
+        ...closable,
         "session.prompt": { actions: "refusePrompt" },
         "session.call": { actions: "refusePrompt" },
         // Other servers may be what is needed: the next prompt finds out.
@@ -212,7 +241,9 @@ export const sessionMachine = setup({
     },
     idle: {
       tags: "rest",
+      on: closable,
       always: [
+        { guard: "isClosing", target: "closing" },
         { guard: "hasNoCatalog", target: "refused", actions: "refuseForGood" },
         { guard: "isSpent", target: "refusing" },
         { guard: "mustRenew", target: "renewing" },
@@ -223,11 +254,14 @@ export const sessionMachine = setup({
     renewing: {
       entry: "askRenewal",
       on: {
+        ...closableLater,
         "catalog.issued": [
+          { guard: "isRenewedForNobody", target: "closing", actions: "noteCatalog" },
           { guard: "isRenewed", target: "running", actions: ["noteCatalog", "noteRenewed"] },
           { actions: "noteCatalog" },
         ],
         "catalog.refused": [
+          { guard: "isRenewedForNobody", target: "closing" },
           { guard: "isRenewed", target: "refused", actions: "noteRefusal" },
           {},
         ],
@@ -245,9 +279,9 @@ export const sessionMachine = setup({
     running: {
       entry: "startTurn",
       on: {
+        ...closableNow,
         "session.cancel": { actions: "cancelTurn" },
         "session.servers": { actions: ["keepServers", "acceptServers"] },
-        "task.ended": { actions: "endTaskInTurn" },
         "question.open": { actions: "openQuestion" },
         "question.withdraw": { actions: "withdrawQuestion" },
         "xstate.done.actor.*": [
@@ -256,5 +290,6 @@ export const sessionMachine = setup({
         ],
       },
     },
+    ...closingStates,
   },
 });

@@ -1,6 +1,7 @@
 /** The words of the session machine: what it is created with, told, and remembers. */
 import type { AgentDefinition } from "../schemas/agent.ts";
 import type { Budget, Ledger } from "../schemas/budget.ts";
+import type { Parentage } from "../schemas/child_agent.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { HostCall } from "../schemas/invocation.ts";
@@ -10,10 +11,11 @@ import type { CommandRef, SessionMessage, SessionServer, Stamp } from "../schema
 import type { Principal } from "../schemas/principal.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import type { HistoryItem } from "../schemas/model.ts";
-import type { TaskId } from "../schemas/ids.ts";
+import type { TaskNews } from "../schemas/ids.ts";
 import type { InvocationReport } from "./invocation_context.ts";
 import type { QuestionResult } from "./question.ts";
 import type { StaleState } from "./refresh.ts";
+import type { Closing } from "./session_close.ts";
 import type { OwnTask } from "./session_tasks.ts";
 import type { TurnResult } from "./turn_context.ts";
 
@@ -30,6 +32,8 @@ export interface SessionInput {
   readonly installation?: string | undefined;
   /** What it may spend, besides what its agent says. */
   readonly budget?: Budget | undefined;
+  /** Set for child agents. */
+  readonly parent?: Parentage;
 }
 
 /** What a session is told. */
@@ -94,7 +98,11 @@ export interface SessionContext extends SessionInput, StaleState {
   /** Tasks that have not ended, in the order of their births. */
   readonly tasks?: readonly OwnTask[];
   /** Those of them whose end the model knows already, from a result. */
-  readonly told?: readonly TaskId[];
   /** What was spent by turns that have ended, and what children hold. */
   readonly ledger?: Ledger;
+  readonly told?: readonly TaskNews[];
+  /** Children that the latest turn has begun. */
+  readonly begun?: { readonly turn: number; readonly children: number };
+  /** Set once the session is being ended, for good. */
+  readonly closing?: Closing;
 }

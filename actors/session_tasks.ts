@@ -1,5 +1,6 @@
 /** The pure rules by which a session lets its tasks begin, and learns how they ended. */
-import { sessionOf, type TaskId } from "../schemas/ids.ts";
+import { failure } from "../schemas/failure.ts";
+import { sessionOf, type TaskId, type TaskNews } from "../schemas/ids.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { HistoryItem } from "../schemas/model.ts";
@@ -21,11 +22,15 @@ export interface OwnTask {
   readonly address: string;
   readonly kind: TaskKind;
   readonly isRunning: boolean;
+  /** True for a child agent that waits for its next prompt. */
+  readonly isResting?: boolean;
+  /** The turn that it ends with, if it does. */
+  readonly until?: number;
 }
 
 /** What a session does about its tasks in one step. */
 export interface TaskStep {
-  readonly changes: Partial<Pick<SessionContext, "tasks" | "told" | "notices">>;
+  readonly changes: Partial<Pick<SessionContext, "tasks" | "told" | "notices" | "begun">>;
   readonly posts: readonly Outgoing[];
   /** What the turn that runs learns. */
   readonly told?: TurnEvent;
@@ -45,29 +50,96 @@ export function act(enqueue: Queue, { turn }: SessionContext, { changes, posts, 
   if (told !== undefined) enqueue.sendTo(`turn/${turn}`, told);
 }
 
+/** What a task of the session tells it. */
+export function heard(context: SessionContext, event: SessionEvent): TaskStep {
+  switch (event.type) {
+    case "task.opened":
+      return opened(context, event);
+    case "task.rested":
+      return rested(context, event);
+    case "task.resumed":
+      return resumed(context, event);
+    default:
+      return ended(context, event);
+  }
+}
+
 /** A task wants to begin: it waits while as many of its kind run as may. */
-export function opened(context: SessionContext, event: SessionEvent): TaskStep {
-  const { task, kind, sender } = expect(event, "task.opened");
+function opened(context: SessionContext, event: SessionEvent): TaskStep {
+  const { task, kind, sender, until } = expect(event, "task.opened");
   if (!isOwn(context, sender)) return refused(event);
-  const tasks = [...context.tasks ?? [], { task, address: sender, kind, isRunning: false }];
+  const ends = until === undefined ? {} : { until: context.turn };
+  const tasks = [...context.tasks ?? [], { task, address: sender, kind, isRunning: false, ...ends }];
+  if (kind !== "agent.spawn") return admit(context, tasks);
+  return openedChild(context, sender, tasks);
+}
+
+/** A turn begins a bounded number of children (DM-126). Whoever began one waits for this word. */
+function openedChild(context: SessionContext, to: string, tasks: readonly OwnTask[]): TaskStep {
+  const { turn, agent, begun } = context;
+  const children = begun?.turn === turn ? begun.children : 0;
+  const most = agent.subagents?.per_turn_max ?? limits.agentsPerTurnDefault;
+  if (children >= most) {
+    const why = failure("agent_limit", `This turn has begun ${most} child agents: no more in one turn`);
+    const message = { type: "task.refused", failure: { ...why } };
+    return { changes: {}, posts: [{ kind: "message", to, message }] };
+  }
+  const step = admit(context, tasks);
+  const posts: Outgoing[] = [
+    { kind: "message", to, message: { type: "task.accepted", turn } },
+    ...step.posts,
+  ];
+  return { changes: { ...step.changes, begun: { turn, children: children + 1 } }, posts };
+}
+
+/** A child answered: it gives its place to the next, and the model is told, unless a result told it already. */
+function rested(context: SessionContext, event: SessionEvent): TaskStep {
+  const { task, sender, silent, seq, answers } = expect(event, "task.rested");
+  if (!isOwn(context, sender)) return refused(event);
+  const tasks = (context.tasks ?? []).map((one) =>
+    one.task === task ? { ...one, isRunning: false, isResting: true } : one
+  );
+  return hear(context, {
+    task,
+    news: `${task}#${answers}`,
+    seq,
+    silent,
+    step: admit(context, tasks),
+  });
+}
+
+/** A child that rested has a prompt again: it runs once there is a place. */
+function resumed(context: SessionContext, event: SessionEvent): TaskStep {
+  const { task, sender } = expect(event, "task.resumed");
+  if (!isOwn(context, sender)) return refused(event);
+  const tasks = (context.tasks ?? []).map((one) => one.task === task ? { ...one, isResting: false } : one);
   return admit(context, tasks);
 }
 
 /** A task ended: the next one may begin, and the model is told, unless a result told it already. */
-export function ended(
-  context: SessionContext,
-  event: SessionEvent,
-  { isInTurn }: { readonly isInTurn: boolean },
-): TaskStep {
+function ended(context: SessionContext, event: SessionEvent): TaskStep {
   const { task, sender, silent, seq } = expect(event, "task.ended");
   // A letter without a sender that is a task of this very session is nobody's business (DM-122).
   if (!isOwn(context, sender)) return refused(event);
   const step = admit(context, (context.tasks ?? []).filter((one) => one.task !== task));
-  const wasTold = (context.told ?? []).includes(task);
-  const told = (context.told ?? []).filter((one) => one !== task);
+  return hear(context, { task, news: task, seq, silent, step });
+}
+
+interface News {
+  readonly task: TaskId;
+  readonly news: TaskNews;
+  readonly seq: number;
+  readonly silent: boolean;
+  readonly step: TaskStep;
+}
+
+/** The model hears of news once: not of what a result told it already. */
+function hear(context: SessionContext, { task, news, seq, silent, step }: News): TaskStep {
+  const wasTold = (context.told ?? []).includes(news);
+  const told = (context.told ?? []).filter((one) => taskOf(one) !== task);
   if (silent || wasTold) return { ...step, changes: { ...step.changes, told } };
-  const item: HistoryItem = { type: "notice", seq, about: aboutTask(task) };
-  if (isInTurn) {
+  const item: HistoryItem = { type: "notice", seq, about: aboutTask(news) };
+  if (context.current !== null) {
     return { ...step, changes: { ...step.changes, told }, told: { type: "turn.notice", item } };
   }
   const kept = keep([...context.notices, item]);
@@ -83,27 +155,39 @@ export function afterTurn(
   context: SessionContext,
   { notices = [], told = [] }: {
     readonly notices?: readonly HistoryItem[];
-    readonly told?: readonly TaskId[];
+    readonly told?: readonly TaskNews[];
   },
 ): TaskStep {
-  const open = new Set((context.tasks ?? []).map(({ task }) => task));
+  const open = new Set<string>((context.tasks ?? []).map(({ task }) => task));
   const kept = keep([...context.notices, ...notices].filter((item) => !isAbout(item, told)));
   return {
     changes: {
       notices: kept.notices,
-      told: [...new Set([...context.told ?? [], ...told])].filter((task) => open.has(task)),
+      told: [...new Set([...context.told ?? [], ...told])].filter((one) => open.has(taskOf(one))),
     },
-    posts: kept.posts,
+    posts: [...kept.posts, ...endWith(context)],
   };
 }
 
+/** Children that belong to the turn end with it. */
+function endWith({ tasks = [], turn }: SessionContext): readonly Outgoing[] {
+  return tasks.filter(({ until }) => until === turn).map(({ address }): Outgoing => {
+    const reason = "The turn that it belongs to has ended";
+    return { kind: "message", to: address, message: { type: "task.close", strictness: "graceful", reason } };
+  });
+}
+
+function taskOf(news: TaskNews): string {
+  return news.replace(/#.*$/, "");
+}
+
 /** How a notice says that it is about a task. */
-export function aboutTask(task: TaskId): string {
+export function aboutTask(task: TaskNews): string {
   return `task ${task}`;
 }
 
 /** True if a notice is about the end of one of these tasks. */
-export function isAbout(item: HistoryItem, tasks: readonly TaskId[]): boolean {
+export function isAbout(item: HistoryItem, tasks: readonly TaskNews[]): boolean {
   return item.type === "notice" && tasks.some((task) => item.about === aboutTask(task));
 }
 
@@ -116,13 +200,16 @@ function refused(event: SessionEvent): TaskStep {
   return { changes: {}, posts: [{ kind: "note", type: "task.letter_refused", body }] };
 }
 
-function admit({ turn }: SessionContext, tasks: readonly OwnTask[]): TaskStep {
+function admit({ turn, agent }: SessionContext, tasks: readonly OwnTask[]): TaskStep {
   const running = new Map<TaskKind, number>();
   for (const { kind, isRunning } of tasks) if (isRunning) running.set(kind, (running.get(kind) ?? 0) + 1);
   const posts: Outgoing[] = [];
   const after = tasks.map((one) => {
     const count = running.get(one.kind) ?? 0;
-    if (one.isRunning || count >= runningMax[one.kind]) return one;
+    const most = one.kind === "agent.spawn"
+      ? agent.subagents?.running_max ?? runningMax[one.kind]
+      : runningMax[one.kind];
+    if (one.isRunning || one.isResting === true || count >= most) return one;
     running.set(one.kind, count + 1);
     posts.push({ kind: "message", to: one.address, message: { type: "task.admitted", turn } });
     return { ...one, isRunning: true };

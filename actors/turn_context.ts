@@ -8,7 +8,7 @@ import type { Grant, KeptGrant } from "../schemas/grant.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
 import type { TurnOutcome } from "../schemas/message.ts";
-import type { TaskId } from "../schemas/ids.ts";
+import type { TaskNews } from "../schemas/ids.ts";
 import type { HistoryItem, ModelCall } from "../schemas/model.ts";
 import type { Decision } from "../schemas/question.ts";
 import type { StagePlan } from "./batch.ts";
@@ -102,7 +102,7 @@ export interface TurnContext extends TurnInput {
   /** What the model is told before it is asked again. */
   readonly notices?: readonly HistoryItem[];
   /** Tasks of whose end a result of this turn told the model. */
-  readonly told?: readonly TaskId[];
+  readonly told?: readonly TaskNews[];
 }
 
 /** How a turn ended, and when. `answer` is the intent whose outcome holds the final text. */
@@ -118,7 +118,7 @@ export interface TurnResult {
   readonly call?: InvocationResult | null;
   /** What came for the model and was not told to it any more. */
   readonly notices?: readonly HistoryItem[];
-  readonly told?: readonly TaskId[];
   /** What it spent, and what its children hold. */
   readonly ledger?: Ledger;
+  readonly told?: readonly TaskNews[];
 }

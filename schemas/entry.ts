@@ -95,6 +95,8 @@ export const RootRecord = z.strictObject({
   status: z.enum(["active", "quarantined"]),
   reason: z.string().max(2_000).optional(),
   title: z.string().max(200),
+  /** The task of a child agent's session: only that may tell it anything, and it is told if the session is lost. */
+  parent: RootAddress.exactOptional(),
 });
 /** What the store keeps of a root beside its stream. */
 export type RootRecord = z.infer<typeof RootRecord>;

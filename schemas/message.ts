@@ -1,8 +1,9 @@
 /** What roots may be told: the inputs of each kind of root, and the replies they give. */
 import { z } from "zod";
 import { AgentDefinition } from "./agent.ts";
-import { Budget, Spent } from "./budget.ts";
+import { Budget } from "./budget.ts";
 import { CatalogRef, CatalogSource } from "./catalog.ts";
+import { CloseStrictness, Parentage, sessionAnswered } from "./child_agent.ts";
 import { HostPolicy } from "./config.ts";
 import { ResourceUri } from "./effect.ts";
 import { Failure } from "./failure.ts";
@@ -17,11 +18,9 @@ import { Json } from "./json.ts";
 import { RefreshRule } from "./refresh.ts";
 import { ChildSpec, SupervisorPolicy } from "./supervision.ts";
 import { TaskInput, taskLetters, TaskMessage } from "./task.ts";
+import { TurnOutcome } from "./turn_outcome.ts";
 
-/** How a turn ended. */
-export const TurnOutcome = z.enum(["completed", "needs_user", "failed", "canceled", "lost", "unknown"]);
-/** How a turn ended. */
-export type TurnOutcome = z.infer<typeof TurnOutcome>;
+export { TurnOutcome };
 
 const text = z.string().min(1).max(limits.promptCharactersMax);
 
@@ -69,14 +68,12 @@ export const SessionMessage = z.discriminatedUnion("type", [
   /** Answers for the whole session end: those that a principal gave, or all (DM-36). */
   z.strictObject({ type: z.literal("session.revoke"), principal: Principal.optional() }),
   z.strictObject({ type: z.literal("session.relay"), to: RootAddress, text }),
+  sessionAnswered,
+  /** Ends a child for good: taken from its own task only (CM-104). */
   z.strictObject({
-    type: z.literal("session.answered"),
-    from: RootAddress,
-    outcome: TurnOutcome,
-    text: z.string(),
-    failure: Failure.optional(),
-    /** What the session that answers has spent so far, in all. */
-    spent: Spent.exactOptional(),
+    type: z.literal("session.close"),
+    strictness: CloseStrictness,
+    reason: z.string().max(500),
   }),
   /** All servers from the next turn on; a turn that runs keeps what it has (AR-42). */
   z.strictObject({ type: z.literal("session.servers"), servers: SessionServers }),
@@ -170,6 +167,8 @@ export const rootInputs = {
     installation: InstallationId.optional(),
     /** Besides that of its agent: the stricter one counts, field by field. */
     budget: Budget.optional(),
+    /** Set for child agents. */
+    parent: Parentage.exactOptional(),
   }),
   catalog: z.strictObject({
     address: RootAddress,

@@ -1,5 +1,11 @@
 /** The roots that a runtime brings into the world: its supervisor, and sessions with their catalogs and connections. */
-import { connectionAddress, type RootAddress, type RootKind } from "../schemas/ids.ts";
+import type { Holder } from "../actors/child_rights.ts";
+import { childServers } from "./agents/child_servers.ts";
+import type { Lineage } from "./agents/lineage.ts";
+import type { Parentage } from "../schemas/child_agent.ts";
+import { movedHome } from "./host/session_home.ts";
+import { notYours } from "../actors/session_close.ts";
+import { connectionAddress, type RootAddress, type RootKind, sessionOf } from "../schemas/ids.ts";
 import type { Json } from "../schemas/json.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import { rootInputs, rootMessages, type SessionServer } from "../schemas/message.ts";
@@ -12,7 +18,7 @@ import type { SessionDraft } from "./runtime.ts";
 
 /** Creates the supervisor of all roots. */
 export function createSupervisor(kernel: Kernel, address: RootAddress): Promise<void> {
-  return bear(kernel, "supervisor", { address, policy: {} }, "supervisor of all roots");
+  return bear(kernel, "supervisor", { address, policy: {} }, { title: "supervisor of all roots" });
 }
 
 /** Creates a session, its catalog and the connections of its servers; resolves once all are durable. */
@@ -32,7 +38,7 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
       sources: draft.sources,
       subscriber: address,
       scope: draft.scope,
-    }, title),
+    }, { title }),
     ...servers.map((server) => createConnection(kernel, server, catalog)),
     bear(kernel, "session", {
       address,
@@ -45,10 +51,62 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
       scope: draft.scope,
       installation: kernel.journal.format.installation,
       budget: draft.budget,
-    }, title),
+    }, { title }),
   ];
   await Promise.all(births);
   return address;
+}
+
+/** A child's session that is to be made. */
+export interface ChildDraft {
+  readonly address: RootAddress;
+  /** Its parent. */
+  readonly lineage: Lineage;
+  /** What it may do. */
+  readonly holder: Holder;
+  readonly parent: Parentage;
+}
+
+/**
+ * Creates the session of a child agent with its catalog and connections; what is there already stays. Resolves once all
+ * are durable.
+ */
+export async function createChildSession(kernel: Kernel, draft: ChildDraft): Promise<void> {
+  const { address, lineage, holder, parent } = draft;
+  const { agent, mode, scope } = holder;
+  const id = address.slice("session/".length);
+  const catalog: RootAddress = `catalog/${id}`;
+  const title = parent.path.at(-1) ?? agent.name;
+  const servers = childServers(lineage, holder, address);
+  const { home } = lineage.session;
+  const input = {
+    ...lineage.session,
+    address,
+    agent,
+    home: holder.workspace === lineage.workspace ? home : movedHome(home, holder.workspace),
+    catalog,
+    principal: { kind: "agent", id },
+    servers,
+    mode,
+    scope,
+    parent,
+  };
+  // The session last, as for every other.
+  const births: [RootKind, { readonly address: RootAddress } & Record<string, unknown>, string][] = [
+    ["catalog", { ...lineage.catalog, address: catalog, agent, subscriber: address, scope }, title],
+    ...servers.map(({ connection, declaration }): (typeof births)[number] => [
+      "connection",
+      { address: connection, catalog, declaration },
+      declaration.server,
+    ]),
+    ["session", input, title],
+  ];
+  const fresh = births.filter(([, { address: one }]) => !kernel.records.has(one));
+  await Promise.all(
+    fresh.map(([kind, one, name]) =>
+      bear(kernel, kind, one, { title: name, ...(kind === "session" ? { parent: parent.task } : {}) })
+    ),
+  );
 }
 
 /** Tells a session all its servers; connections that it never had come first. Resolves once the session knows. */
@@ -59,6 +117,10 @@ export async function declareServers(
 ): Promise<void> {
   if (!kernel.records.has(session)) {
     throw new KernelError("root_not_found", `No actor has the address "${session}"`);
+  }
+  const parent = kernel.records.get(session)?.parent;
+  if (parent !== undefined) {
+    throw new KernelError("session_not_yours", notYours(sessionOf(parent) ?? parent));
   }
   const servers = serversOf(session, declarations);
   const catalog = session.replace(/^session/, "catalog");
@@ -82,12 +144,14 @@ function createConnection(
   { connection, declaration }: SessionServer,
   catalog: RootAddress,
 ): Promise<void> {
-  return bear(kernel, "connection", { address: connection, catalog, declaration }, declaration.server);
+  return bear(kernel, "connection", { address: connection, catalog, declaration }, {
+    title: declaration.server,
+  });
 }
 
 /** Creates a task; resolves once it is durable. */
 export function createTask(kernel: Kernel, input: TaskInput): Promise<void> {
-  return bear(kernel, "task", input, input.title);
+  return bear(kernel, "task", input, { title: input.title });
 }
 
 /** Parses the input by its schema: what cannot be read back is never written. */
@@ -95,8 +159,9 @@ function bear(
   kernel: Kernel,
   kind: RootKind,
   input: { readonly address: RootAddress } & { readonly [key: string]: unknown },
-  title: string,
+  { title, parent }: { readonly title: string; readonly parent?: RootAddress },
 ): Promise<void> {
   const parsed = rootInputs[kind].parse(input);
-  return create(kernel, { address: input.address, kind, input: parsed as unknown as Json, title });
+  const birth = { address: input.address, kind, input: parsed as unknown as Json, title };
+  return create(kernel, parent === undefined ? birth : { ...birth, parent });
 }

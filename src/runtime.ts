@@ -1,11 +1,12 @@
 /** Composition root of a runtime that owns its store: opens, recovers, runs, and stops it. */
+import { notYours } from "../actors/session_close.ts";
 import { catalogOf } from "../actors/library.ts";
 import type { AgentDefinition } from "../schemas/agent.ts";
 import type { Budget } from "../schemas/budget.ts";
 import type { CatalogSource } from "../schemas/catalog.ts";
 import type { HostPolicy } from "../schemas/config.ts";
 import type { RootRecord } from "../schemas/entry.ts";
-import type { RootAddress } from "../schemas/ids.ts";
+import { type RootAddress, sessionOf } from "../schemas/ids.ts";
 import type { HostCall } from "../schemas/invocation.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
@@ -13,6 +14,8 @@ import { rootMessages, type SessionMessage } from "../schemas/message.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import { localOperator, type Principal, principalText } from "../schemas/principal.ts";
 import { cleanMessage, createDoorRedactor, mayBeSecret } from "./effects/clean.ts";
+import { AgentDesk } from "./agents/agent_desk.ts";
+import { createAgentOpen } from "./effects/agent_open.ts";
 import { createCatalogSeal } from "./effects/catalog_seal.ts";
 import { Conversations } from "./effects/conversation.ts";
 import type { Attempt } from "./effects/adapter.ts";
@@ -107,6 +110,7 @@ export interface Runtime {
   readonly conversations: Conversations;
   readonly recovery: Recovery;
   readonly tasks: TaskDesk;
+  readonly agents: AgentDesk;
   /** Makes a session and its catalog; resolves once both are durable. */
   createSession(draft: SessionDraft): Promise<RootAddress>;
   /** Declares all MCP servers of a session anew; they hold from its next turn on (AR-42). Resolves once durable. */
@@ -166,6 +170,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   // Before anything goes on: what waits for a program meets it.
   for (const registration of options.programs ?? []) await programs.register(registration);
   const tasks = new TaskDesk(kernelOf);
+  const agents = new AgentDesk(kernelOf, tasks);
   const services: HostServices = {
     conversations,
     rawArguments,
@@ -176,6 +181,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     redactor,
     programs,
     tasks,
+    agents,
     tellConnection: (connection, message) => tellConnection(kernelOf(), connection, message),
   };
   const performers: Performers = {
@@ -186,6 +192,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
       digest: seams.digest,
       putBlob: (blob) => journal.writer.putBlob(blob),
     }),
+    "agent.open": createAgentOpen(kernelOf),
     "child.start": createChildStart(kernelOf),
     "child.stop": createChildStop(kernelOf),
   };
@@ -204,12 +211,21 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   kernel.supervisor = supervisorAddress;
   const recovery = await recover(kernel);
   if (!kernel.records.has(supervisorAddress)) await createSupervisor(kernel, supervisorAddress);
-  const parts = { kernel, journal, questions, conversations, recovery, programs, tasks };
+  const parts = { kernel, journal, questions, conversations, recovery, programs, tasks, agents };
   return runtimeOf(parts, { ...options, redactor });
 }
 
+/** What only a child's parent may do to it, and nobody else: whoever runs the store may look, stop and answer (CM-107). */
+function refuseForeign({ records }: Kernel, session: RootAddress, message: SessionMessage): void {
+  const targets = message.type === "session.relay" ? [session, message.to] : [session];
+  const child = targets.map((one) => records.get(one)?.parent).find((parent) => parent !== undefined);
+  const isHarmless = message.type === "session.cancel" || message.type === "session.revoke";
+  if (child === undefined || isHarmless) return;
+  throw new KernelError("session_not_yours", notYours(sessionOf(child) ?? child));
+}
+
 type RuntimeParts =
-  & Pick<Runtime, "kernel" | "journal" | "questions" | "conversations" | "recovery" | "tasks">
+  & Pick<Runtime, "kernel" | "journal" | "questions" | "conversations" | "recovery" | "tasks" | "agents">
   & Pick<HostServices, "programs">;
 
 function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly redactor: Redactor }): Runtime {
@@ -232,6 +248,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
         `No session has the address "${data.to}": look at troupe sessions`,
       );
     }
+    refuseForeign(kernel, session, data);
     const ref = { principal: principalText(localOperator), key: key ?? kernel.seams.nextId("cmd") };
     const isFresh = key === undefined;
     return submit(kernel, { root: session, message: data as never, ref, isFresh });

@@ -14,6 +14,8 @@ export interface Birth {
   readonly input: Json;
   /** Shown in lists; at most 200 characters. */
   readonly title: string;
+  /** The task that is told if the root is lost. */
+  readonly parent?: RootAddress;
 }
 
 /** Creates a root; resolves once it is durable. Refuses an address that is taken. */
@@ -32,6 +34,7 @@ export function create(kernel: Kernel, birth: Birth): Promise<void> {
     createdAt,
     status: "active",
     title: birth.title.slice(0, 200),
+    ...(birth.parent === undefined ? {} : { parent: birth.parent }),
   };
   kernel.records.set(address, record);
   const root = new LiveRoot(address, kind, kernel.machines[kind], kernel.desk);

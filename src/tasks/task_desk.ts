@@ -28,6 +28,13 @@ export interface Awaited {
   readonly isTimedOut: boolean;
 }
 
+/** How long a task is waited for, and until what. */
+export interface Patience {
+  readonly untilMs: number;
+  readonly signal: AbortSignal;
+  readonly isEnough: (record: TaskRecord) => boolean;
+}
+
 /** The tasks of a runtime. A task that is another session's is not found: whoever asks names its owner. */
 export class TaskDesk {
   readonly #kernelOf: () => Kernel;
@@ -82,10 +89,20 @@ export class TaskDesk {
   }
 
   /** Waits until a task has ended, or needs a person; at most until `untilMs`, or until nobody waits any more. */
-  async untilEnded(
+  untilEnded(
     owner: RootAddress,
     id: TaskId,
-    { untilMs, signal }: { readonly untilMs: number; readonly signal: AbortSignal },
+    patience: Omit<Patience, "isEnough">,
+  ): Promise<Awaited | undefined> {
+    const isEnough = ({ status }: TaskRecord) => status === "blocked_needs_user";
+    return this.until(owner, id, { ...patience, isEnough });
+  }
+
+  /** Waits until a task has come so far, or has ended. */
+  async until(
+    owner: RootAddress,
+    id: TaskId,
+    { untilMs, signal, isEnough }: Patience,
   ): Promise<Awaited | undefined> {
     const { clock } = this.#kernel.seams;
     const enough = new AbortController();
@@ -94,7 +111,7 @@ export class TaskDesk {
     if (signal.aborted) stop();
     const late = clock.sleepUntil(untilMs, enough.signal);
     try {
-      const isThere = ({ status }: TaskRecord) => isEnd(status) || status === "blocked_needs_user";
+      const isThere = (one: TaskRecord) => isEnd(one.status) || isEnough(one);
       const record = await this.#until({ owner, id }, late, isThere);
       return record === undefined ? undefined : { record, isTimedOut: !isThere(record) };
     } finally {

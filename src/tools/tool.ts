@@ -18,6 +18,7 @@ import {
 } from "../../schemas/tool.ts";
 import type { GuardedClient } from "../net/guarded_client.ts";
 import type { Clock } from "../seams.ts";
+import type { OwnAgents } from "../agents/own_agents.ts";
 import type { OwnTasks } from "../tasks/own_tasks.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -103,6 +104,8 @@ export interface ToolUseContext {
   readonly update: (change: JsonObject) => Failure | undefined;
   /** Background tasks of the session; undefined where there are none. */
   readonly tasks?: OwnTasks | undefined;
+  /** Child agents of the session; undefined where there are none. */
+  readonly agents?: OwnAgents | undefined;
   readonly notifications: { readonly push: (text: string) => void };
   /** The working folder, behind its guard. */
   readonly cwd: Workspace;

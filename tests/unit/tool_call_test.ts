@@ -226,6 +226,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
   assert.equal(endingOf(await result), "ok");
   assert(seen !== undefined);
   assert.deepEqual(Object.keys(seen).sort(), [
+    "agents",
     "app_state",
     "blobs",
     "catalog",
