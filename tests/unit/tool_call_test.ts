@@ -258,6 +258,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
   assert.equal(seen.deadlineAtMs, world.now() + 1_000);
   assert.deepEqual([...seen.tools.keys()].sort(), [
     "clarify",
+    "delegate_task",
     "list_files",
     "patch",
     "read_file",
@@ -268,6 +269,11 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "skill_manage",
     "skill_view",
     "skills_list",
+    "subagent_close",
+    "subagent_list",
+    "subagent_send",
+    "subagent_spawn",
+    "subagent_wait",
     "task_control",
     "task_list",
     "task_status",
