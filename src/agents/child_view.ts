@@ -15,6 +15,7 @@ const shownClose: { readonly [S in CloseState]: string } = {
 };
 
 /** The id by which tools know a child. */
+// Not `session_id`: what stands under that name is taken out as a secret, wherever it comes in (DM-50).
 export function childId({ agent }: Child): string {
   return agent.child.slice("session/".length);
 }
@@ -23,7 +24,7 @@ export function childId({ agent }: Child): string {
 export function statusView(child: Child): JsonObject {
   const { observed, close } = child.agent;
   return {
-    session_id: childId(child),
+    child_id: childId(child),
     observed_status: observed,
     close_state: close,
     derived_close_status: shownClose[close],

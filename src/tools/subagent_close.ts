@@ -22,10 +22,10 @@ export const subagentClose: BuiltinTool = defineTool({
   reach: { riskLevel: "low", effectClass: "idempotent", approvalPolicy: "auto" },
   timeoutMs: limits.childGraceMs + limits.childForceMs + marginMs,
   inputSchema: z.strictObject({
-    session_id: z.string().min(1).max(128).describe("The child's session id"),
+    child_id: z.string().min(1).max(128).describe("The child's session id"),
     strictness: CloseStrictness.default("graceful"),
   }),
-  run: async ({ session_id: id, strictness }, { agents, tasks }) => {
+  run: async ({ child_id: id, strictness }, { agents, tasks }) => {
     if (agents === undefined) return errorEnvelope(noAgents);
     const child = await agents.find(id);
     if (child === undefined) return errorEnvelope(notFound(id));

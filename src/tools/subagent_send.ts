@@ -15,10 +15,10 @@ export const subagentSend: BuiltinTool = defineTool({
   parallelSafe: false,
   reach: { riskLevel: "low", effectClass: "idempotent", approvalPolicy: "auto" },
   inputSchema: z.strictObject({
-    session_id: z.string().min(1).max(128).describe("The child's session id"),
+    child_id: z.string().min(1).max(128).describe("The child's session id"),
     content: z.string().min(1).max(limits.childMessageCharactersMax).describe("What it is told"),
   }),
-  run: async ({ session_id: id, content }, { agents, idempotencyKey }) => {
+  run: async ({ child_id: id, content }, { agents, idempotencyKey }) => {
     if (agents === undefined) return errorEnvelope(noAgents);
     const child = await agents.find(id);
     if (child === undefined) return errorEnvelope(notFound(id));

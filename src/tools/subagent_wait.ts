@@ -27,8 +27,8 @@ const Group = z.strictObject({
 });
 
 const input = z.strictObject({
-  session_id: id.optional().describe("The child's session id"),
-  session_ids: z.array(id).min(1).max(limits.tasksOpenMax).optional()
+  child_id: id.optional().describe("The child's session id"),
+  child_ids: z.array(id).min(1).max(limits.tasksOpenMax).optional()
     .describe("Several children: comes back when every one of them is done"),
   agent_group: Group.optional()
     .describe(
@@ -51,7 +51,7 @@ export const subagentWait: BuiltinTool = defineTool({
   name: "subagent_wait",
   title: "Wait for child agents",
   description:
-    "Waits until child agents are done, and tells what they answered. Give one of session_id, session_ids, agent_group. " +
+    "Waits until child agents are done, and tells what they answered. Give one of child_id, child_ids, agent_group. " +
     "Those of a group that are not needed any more go on: end them with subagent_close.",
   resource: { kind: "agent", scope: "session" },
   parallelSafe: false,
@@ -74,7 +74,7 @@ export const subagentWait: BuiltinTool = defineTool({
     const met = await agents.untilTerminal(children, { required, untilMs });
     tellOf(use, met.children);
     const [only] = met.children;
-    if (given.session_id !== undefined && only !== undefined) {
+    if (given.child_id !== undefined && only !== undefined) {
       return structuredEnvelope({ timed_out: met.isTimedOut, ...answerView(only) });
     }
     return structuredEnvelope({
@@ -85,9 +85,9 @@ export const subagentWait: BuiltinTool = defineTool({
   },
 });
 
-function wantedOf({ session_id: one, session_ids: many, agent_group: group }: Input): Wanted | Failure {
+function wantedOf({ child_id: one, child_ids: many, agent_group: group }: Input): Wanted | Failure {
   if ([one, many, group].filter((given) => given !== undefined).length !== 1) {
-    return failure("arguments_invalid", "Give exactly one of session_id, session_ids and agent_group");
+    return failure("arguments_invalid", "Give exactly one of child_id, child_ids and agent_group");
   }
   if (group === undefined) {
     return { ids: [...new Set(many ?? [one ?? ""])], successes: null, strategy: "all" };

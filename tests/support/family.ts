@@ -91,9 +91,10 @@ export async function firstResult(
   return first as { readonly [key: string]: unknown };
 }
 
-/** The children of a session. */
-export function children(stage: Stage, session: RootAddress): Promise<readonly Child[]> {
-  return settled(stage.world, stage.runtime.agents.list(session));
+/** The children of a session, by their titles: in virtual time many are as old as each other. */
+export async function children(stage: Stage, session: RootAddress): Promise<readonly Child[]> {
+  const found = await settled(stage.world, stage.runtime.agents.list(session));
+  return found.toSorted((left, right) => left.title < right.title ? -1 : 1);
 }
 
 /** The notices that the model of a session was given. */
