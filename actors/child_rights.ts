@@ -130,7 +130,7 @@ function resolveTools(
     const message = `Cannot leave the tool ${
       JSON.stringify(shown)
     } to a child: this agent has none of that name`;
-    return { failure: failure("tool_unknown", message) };
+    return { failure: failure("arguments_invalid", message) };
   }
   return { tools: [...new Set(names.filter((name) => name !== undefined))] };
 }

@@ -111,7 +111,7 @@ Deno.test("turn begins four children, two of which run at once, and is told why 
     "queued",
     "queued",
   ]);
-  assert.match(JSON.stringify(told[4]), /This turn has begun 4 child agents/);
+  assert.match(JSON.stringify(told[4]), /agent_limit.*This turn has begun 4 child agents/);
   assert.equal(entered(), 2);
   const standings = async () => (await children(stage, session)).map(standing);
   assert.deepEqual(await standings(), [
@@ -378,7 +378,7 @@ Deno.test("nobody but its parent prompts a child: no person, no other session (C
   const other = await stage.session();
   for (const tool of ["subagent_send", "subagent_close"]) {
     const given = tool === "subagent_send" ? { child_id: child, content: "do this" } : { child_id: child };
-    assert.match(JSON.stringify(await ask(stage, other, tool, given)), /has no child agent/);
+    assert.match(JSON.stringify(await ask(stage, other, tool, given)), /child_not_found.*has no child agent/);
   }
   assert.equal((await stage.entries(child)).length, before);
   // Whoever runs the store may stop its turn.

@@ -58,7 +58,7 @@ Deno.test("child's tools are all, none or those that are named; a name that nobo
   assert.equal(tools("all"), undefined);
   assert.deepEqual(tools("none"), []);
   assert.deepEqual(tools(["docs__search", "read_file", "read_file"]), ["mcp.docs.search", "read_file"]);
-  assert.equal(tools(["read_file", "raed_file"]), "tool_unknown");
+  assert.equal(tools(["read_file", "raed_file"]), "arguments_invalid");
   // A grandchild is left no more than its parent was.
   const parent = parentOf({ scope: { depth: 1, tools: ["read_file"] } });
   assert.deepEqual(tools("all", parent), ["read_file"]);
