@@ -1,8 +1,9 @@
 /** Child agents through the command: governed, bounded, spoken to by their parent alone, gone with all they started. */
 import assert from "node:assert/strict";
+import type { Entry } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
+import { ToolRecords } from "../../schemas/record.ts";
 import {
-  bodiesOf,
   callOf,
   declare,
   entriesOf,
@@ -16,6 +17,7 @@ import {
   trustAgent,
   until,
   untilCalled,
+  withOwner,
 } from "./mcp_stage.ts";
 import { assertRefused, linesOf, onStage, type Stage } from "./troupe.ts";
 
@@ -64,42 +66,55 @@ Deno.test("agent whose main profile allows only subagent_spawn: frozen, started,
       },
       answers: [
         { calls: [callOf("subagent_spawn", { content: "Go one deeper" })] },
-        ...Array.from({ length: 9 }, () => ({ text: "done" })),
+        ...Array.from({ length: 2 }, () => ({ text: "done" })),
       ],
     });
-    const ran = await stage.run(...run);
-    assert.equal(ran.code, 0, `${ran.out}\n${ran.err}`);
-    const session = sessionIn(ran);
-    const [row, ...others] = linesOf(await stage.output("invocations", session, "--json"));
-    assert.deepEqual(others, []);
-    assert.deepEqual([row?.["tool"], row?.["governance_mode"] ?? row?.["governanceMode"]], [
-      "subagent_spawn",
-      "reserved",
-    ]);
-    assert.equal(row?.["status"] ?? row?.["outcome"], "succeeded");
-    const entries = await entriesOf(stage, session);
-    const places = ["tools.bound", "tool.call"].map((type) =>
-      entries.findIndex((one) => one["type"] === type)
-    );
-    assert.ok((places[0] ?? -1) >= 0 && (places[0] ?? 0) < (places[1] ?? 0), "frozen before it was started");
-    // What was not done when the command ended goes on with the next one.
-    await until("three children have answered", async () => {
-      await stage.output("run", "agent", "and?", "--session", session);
-      const children = (await sessions(stage)).filter((one) => one["parent"] !== undefined);
-      const heads = await Promise.all(children.map(async ({ address }) => {
-        const told = bodiesOf(await entriesOf(stage, String(address)), "message", "session.answered");
-        return told.length;
-      }));
-      return heads.length === 3 && heads.every((count) => count > 0);
+    // The process that holds the store goes on with what a command leaves behind.
+    await withOwner(stage, async ({ host }) => {
+      const ran = await stage.run(...run);
+      assert.equal(ran.code, 0, `${ran.out}\n${ran.err}`);
+      const session = sessionIn(ran);
+      const records = ToolRecords.loose().parse(JSON.parse(await stage.output("inspect", session, "--json")));
+      const [definition] = records.definitions.filter(({ toolName }) => toolName === "subagent_spawn");
+      assert.deepEqual([definition?.governance, definition?.toolKind], ["reserved", "effect_intent"]);
+      assert.equal(records.bindings.filter(({ definition: id }) => id === definition?.id).length, 1);
+      const [invocation, ...others] = records.invocations;
+      assert.deepEqual([others.length, invocation?.definition, invocation?.status], [
+        0,
+        definition?.id,
+        "succeeded",
+      ]);
+      assert.ok((invocation?.finishedAt ?? 0) >= (invocation?.startedAt ?? Infinity));
+      const entries = await entriesOf(stage, session);
+      const places = ["tools.bound", "tool.call"].map((type) =>
+        entries.findIndex((one) => one["type"] === type)
+      );
+      assert.ok(
+        (places[0] ?? -1) >= 0 && (places[0] ?? 0) < (places[1] ?? 0),
+        "frozen before it was started",
+      );
+      const family: Entry[][] = [];
+      await until("three children have answered", async () => {
+        family.length = 0;
+        for (const { kind, parent, address } of await host.listRoots()) {
+          if (kind === "session" && parent !== undefined) family.push(await allOf(host.readPages(address)));
+        }
+        return family.filter((child) => child.some(({ type }) => type === "session.answered")).length === 3;
+      });
+      const depths = family.map(([created]) =>
+        (created?.body as { readonly input: { readonly scope: { readonly depth: number } } }).input.scope
+          .depth
+      );
+      assert.deepEqual(depths.sort(), [1, 2, 3]);
     });
-    const depths = await Promise.all((await sessions(stage)).map(async ({ address }) => {
-      const [created] = bodiesOf(await entriesOf(stage, String(address)), "created", "session");
-      const { scope } = (created?.["input"] ?? {}) as { readonly scope?: { readonly depth?: number } };
-      return scope?.depth ?? 0;
-    }));
-    assert.deepEqual(depths.sort(), [0, 1, 2, 3]);
   });
 });
+
+async function allOf(pages: AsyncIterable<readonly Entry[]>): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for await (const page of pages) all.push(...page);
+  return all;
+}
 
 Deno.test("delegate_task through the command: the child's session is listed and read, and nobody else prompts it (CM-32, CM-107, DM-128)", async () => {
   await onStage(async (stage) => {
