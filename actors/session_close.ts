@@ -2,6 +2,7 @@
 import type { CloseStrictness } from "../schemas/child_agent.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
 import type { Outgoing } from "../schemas/message.ts";
+import { sessionLedger, toldSpent } from "./session_budget.ts";
 import type { SessionContext, SessionEvent } from "./session_context.ts";
 
 /** How a session is being ended. */
@@ -43,10 +44,13 @@ export function isForced(event: SessionEvent): boolean {
 
 /** Tells the child's task how far the end has come. */
 export function tellTask(
-  { parent }: SessionContext,
+  context: SessionContext,
   type: "session.closing" | "session.closed",
 ): readonly Outgoing[] {
-  return parent === undefined ? [] : [{ kind: "message", to: parent.task, message: { type } }];
+  const { parent } = context;
+  if (parent === undefined) return [];
+  const spent = type === "session.closed" ? { spent: { ...toldSpent(sessionLedger(context)) } } : {};
+  return [{ kind: "message", to: parent.task, message: { type, ...spent } }];
 }
 
 /** Ends everything that is the session's own. */

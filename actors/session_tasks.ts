@@ -1,10 +1,13 @@
 /** The pure rules by which a session lets its tasks begin, and learns how they ended. */
+import type { Spent } from "../schemas/budget.ts";
 import { failure } from "../schemas/failure.ts";
-import { sessionOf, type TaskId, type TaskNews } from "../schemas/ids.ts";
+import { type RootAddress, sessionOf, type TaskId, type TaskNews } from "../schemas/ids.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import type { TaskKind } from "../schemas/task.ts";
+import { beginChild, endChild, type NewChild, refusal } from "./child_budget.ts";
+import { sessionLedger } from "./session_budget.ts";
 import type { SessionContext, SessionEvent } from "./session_context.ts";
 import { expect } from "./session_rules.ts";
 import type { TurnEvent } from "./turn_context.ts";
@@ -15,6 +18,10 @@ const runningMax: { readonly [K in TaskKind]: number } = {
   "agent.spawn": limits.agentsRunningMax,
   "evolver.run": limits.evolversRunningMax,
 };
+
+function runningMaxOf({ agent }: SessionContext, kind: TaskKind): number {
+  return kind === "agent.spawn" ? agent.subagents?.running_max ?? runningMax[kind] : runningMax[kind];
+}
 
 /** A task of the session that has not ended. */
 export interface OwnTask {
@@ -30,10 +37,10 @@ export interface OwnTask {
 
 /** What a session does about its tasks in one step. */
 export interface TaskStep {
-  readonly changes: Partial<Pick<SessionContext, "tasks" | "told" | "notices" | "begun">>;
+  readonly changes: Partial<Pick<SessionContext, "tasks" | "told" | "notices" | "begun" | "ledger">>;
   readonly posts: readonly Outgoing[];
   /** What the turn that runs learns. */
-  readonly told?: TurnEvent;
+  readonly told?: readonly TurnEvent[];
 }
 
 /** What a step about tasks needs of a machine's queue of actions. */
@@ -44,10 +51,10 @@ interface Queue {
 }
 
 /** Does what a step about tasks says, all in one commit. */
-export function act(enqueue: Queue, { turn }: SessionContext, { changes, posts, told }: TaskStep): void {
+export function act(enqueue: Queue, { turn }: SessionContext, { changes, posts, told = [] }: TaskStep): void {
   for (const params of posts) enqueue({ type: "post", params });
   enqueue.assign(changes);
-  if (told !== undefined) enqueue.sendTo(`turn/${turn}`, told);
+  for (const event of told) enqueue.sendTo(`turn/${turn}`, event);
 }
 
 /** What a task of the session tells it. */
@@ -66,30 +73,34 @@ export function heard(context: SessionContext, event: SessionEvent): TaskStep {
 
 /** A task wants to begin: it waits while as many of its kind run as may. */
 function opened(context: SessionContext, event: SessionEvent): TaskStep {
-  const { task, kind, sender, until } = expect(event, "task.opened");
+  const { task, kind, sender, until, child } = expect(event, "task.opened");
   if (!isOwn(context, sender)) return refused(event);
   const ends = until === undefined ? {} : { until: context.turn };
   const tasks = [...context.tasks ?? [], { task, address: sender, kind, isRunning: false, ...ends }];
-  if (kind !== "agent.spawn") return admit(context, tasks);
-  return openedChild(context, sender, tasks);
+  if (kind !== "agent.spawn" || child === undefined) return admit(context, tasks);
+  return openedChild(context, { child, to: sender }, tasks);
 }
 
 /** A turn begins a bounded number of children (DM-126). Whoever began one waits for this word. */
-function openedChild(context: SessionContext, to: string, tasks: readonly OwnTask[]): TaskStep {
+function openedChild(
+  context: SessionContext,
+  { child, to }: Pick<NewChild, "child" | "to">,
+  tasks: readonly OwnTask[],
+): TaskStep {
   const { turn, agent, begun } = context;
   const children = begun?.turn === turn ? begun.children : 0;
   const most = agent.subagents?.per_turn_max ?? limits.agentsPerTurnDefault;
   if (children >= most) {
     const why = failure("agent_limit", `This turn has begun ${most} child agents: no more in one turn`);
-    const message = { type: "task.refused", failure: { ...why } };
-    return { changes: {}, posts: [{ kind: "message", to, message }] };
+    return { changes: {}, posts: [refusal(to, why)] };
   }
   const step = admit(context, tasks);
-  const posts: Outgoing[] = [
-    { kind: "message", to, message: { type: "task.accepted", turn } },
-    ...step.posts,
-  ];
-  return { changes: { ...step.changes, begun: { turn, children: children + 1 } }, posts };
+  const changes = { ...step.changes, begun: { turn, children: children + 1 } };
+  const wanted: NewChild = { child, to, turn, running: runningMaxOf(context, "agent.spawn") };
+  // While a turn runs, what is left of the budget is in its hands.
+  if (context.current !== null) return { ...step, changes, told: [{ type: "turn.child_begun", wanted }] };
+  const { ledger, posts } = beginChild(sessionLedger(context), wanted);
+  return { changes: { ...changes, ledger }, posts: [...posts, ...step.posts] };
 }
 
 /** A child answered: it gives its place to the next, and the model is told, unless a result told it already. */
@@ -118,11 +129,30 @@ function resumed(context: SessionContext, event: SessionEvent): TaskStep {
 
 /** A task ended: the next one may begin, and the model is told, unless a result told it already. */
 function ended(context: SessionContext, event: SessionEvent): TaskStep {
-  const { task, sender, silent, seq } = expect(event, "task.ended");
+  const { task, sender, silent, seq, child, spent = {} } = expect(event, "task.ended");
   // A letter without a sender that is a task of this very session is nobody's business (DM-122).
   if (!isOwn(context, sender)) return refused(event);
   const step = admit(context, (context.tasks ?? []).filter((one) => one.task !== task));
-  return hear(context, { task, news: task, seq, silent, step });
+  const heard = hear(context, { task, news: task, seq, silent, step });
+  return child === undefined ? heard : givenBack(context, heard, { child, spent });
+}
+
+/** What a child did not spend is free again: in the session's ledger, or in that of the turn that began it. */
+function givenBack(
+  context: SessionContext,
+  step: TaskStep,
+  { child, spent }: { readonly child: RootAddress; readonly spent: Partial<Spent> },
+): TaskStep {
+  const back = endChild(sessionLedger(context), child, spent);
+  if (back !== undefined) {
+    return {
+      ...step,
+      changes: { ...step.changes, ledger: back.ledger },
+      posts: [...step.posts, ...back.posts],
+    };
+  }
+  if (context.current === null) return step;
+  return { ...step, told: [...step.told ?? [], { type: "turn.child_ended", child, spent }] };
 }
 
 interface News {
@@ -140,7 +170,7 @@ function hear(context: SessionContext, { task, news, seq, silent, step }: News):
   if (silent || wasTold) return { ...step, changes: { ...step.changes, told } };
   const item: HistoryItem = { type: "notice", seq, about: aboutTask(news) };
   if (context.current !== null) {
-    return { ...step, changes: { ...step.changes, told }, told: { type: "turn.notice", item } };
+    return { ...step, changes: { ...step.changes, told }, told: [{ type: "turn.notice", item }] };
   }
   const kept = keep([...context.notices, item]);
   return {
@@ -200,15 +230,14 @@ function refused(event: SessionEvent): TaskStep {
   return { changes: {}, posts: [{ kind: "note", type: "task.letter_refused", body }] };
 }
 
-function admit({ turn, agent }: SessionContext, tasks: readonly OwnTask[]): TaskStep {
+function admit(context: SessionContext, tasks: readonly OwnTask[]): TaskStep {
+  const { turn } = context;
   const running = new Map<TaskKind, number>();
   for (const { kind, isRunning } of tasks) if (isRunning) running.set(kind, (running.get(kind) ?? 0) + 1);
   const posts: Outgoing[] = [];
   const after = tasks.map((one) => {
     const count = running.get(one.kind) ?? 0;
-    const most = one.kind === "agent.spawn"
-      ? agent.subagents?.running_max ?? runningMax[one.kind]
-      : runningMax[one.kind];
+    const most = runningMaxOf(context, one.kind);
     if (one.isRunning || one.isResting === true || count >= most) return one;
     running.set(one.kind, count + 1);
     posts.push({ kind: "message", to: one.address, message: { type: "task.admitted", turn } });

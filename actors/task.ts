@@ -8,6 +8,7 @@
  * that ask meanwhile share the one cancel (DM-104). Keeps K11: `running` is left only by the port's own outcome.
  */
 import { assign, enqueueActions, sendTo, setup } from "xstate";
+import type { Budget } from "../schemas/budget.ts";
 import { limits } from "../schemas/limits.ts";
 import type { CommandRef, Stamp } from "../schemas/message.ts";
 import type { TaskInput, TaskMessage, TaskOutcome, TaskStatus } from "../schemas/task.ts";
@@ -35,6 +36,8 @@ export interface TaskContext extends TaskInput {
   readonly cancelAsked: boolean;
   /** What is known of the child that the task runs; absent for other work. */
   readonly child?: agent.ChildState;
+  /** What the child may spend. */
+  readonly budget?: Budget;
   /** Since when its end is waited for, in milliseconds since the epoch. */
   readonly closeAt?: number;
 }
@@ -79,7 +82,7 @@ export const taskMachine = setup({
     noteOver: assign(({ context, event }) => close.over(context, timeOf(event))),
     noteForced: assign(({ context, event }) => close.forced(context, timeOf(event))),
     noteAcknowledged: assign(({ context }) => close.acknowledged(context)),
-    noteClosed: assign(({ context, event }) => close.closed(context, timeOf(event))),
+    noteClosed: assign(({ context, event }) => close.closed(context, event)),
     noteUnclosed: assign(({ context, event }) => close.unclosed(context, timeOf(event))),
     noteLost: assign(({ context, event }) => close.lost(context, event)),
     noteAnswered: assign(({ context, event }) => agent.answered(context, event)),

@@ -1,5 +1,6 @@
 /** The pure rules of a task that runs a child agent: what the child is told, how it stands, how it ends (CM-102..108). */
 import type { AgentWork, ChildStanding, CloseStrictness } from "../schemas/child_agent.ts";
+import type { Spent } from "../schemas/budget.ts";
 import type { PortRequestOf } from "../schemas/effect.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
 import type { JsonObject } from "../schemas/json.ts";
@@ -24,6 +25,8 @@ export interface ChildState
   readonly awaited: number;
   /** Why its latest turn failed. */
   readonly failure: Failure | null;
+  /** What it has spent in all, as far as it told. */
+  readonly spent: Partial<Spent>;
 }
 
 /** A child of which nothing has happened. */
@@ -40,6 +43,7 @@ export const newborn: ChildState = {
   hasBegun: false,
   awaited: 0,
   failure: null,
+  spent: {},
 };
 
 /** The work of a task that runs a child. */
@@ -83,8 +87,9 @@ export function standingOf(context: TaskContext): { readonly agent?: ChildStandi
 
 /** Makes the child's session; a repeat finds it made. */
 export function open(context: TaskContext): PortRequestOf<"agent.open"> {
-  const { id: task, owner } = context;
-  return { port: "agent.open", effect: "idempotent", args: { task, owner, work: workOf(context) } };
+  const { id: task, owner, budget } = context;
+  const args = { task, owner, work: workOf(context), ...(budget === undefined ? {} : { budget }) };
+  return { port: "agent.open", effect: "idempotent", args };
 }
 
 /** True if a message came from the child's own session, or about it from who looks after roots. */
@@ -99,7 +104,9 @@ export function isMoreAwaited(context: TaskContext, event: TaskEvent): boolean {
 
 /** The session has noted the task. */
 export function accepted(event: TaskEvent): Partial<TaskContext> {
-  return event.type === "task.accepted" ? { turn: event.turn } : {};
+  if (event.type !== "task.accepted") return {};
+  const { turn, budget } = event;
+  return { turn, ...(budget === undefined ? {} : { budget }) };
 }
 
 /** The session will never let it begin. */
@@ -207,7 +214,7 @@ export function refuseSend(context: TaskContext, event: TaskEvent): readonly Out
 export function answered(context: TaskContext, event: TaskEvent): Partial<TaskContext> {
   if (event.type !== "session.answered") return {};
   const { awaited, answers } = childOf(context);
-  const { outcome, text, failure: why = null } = event;
+  const { outcome, text, failure: why = null, spent = childOf(context).spent } = event;
   // A prompt that came too late says nothing of the work.
   if (why?.code === "session_closed") return withChild(context, { awaited: Math.max(0, awaited - 1) });
   return withChild(context, {
@@ -216,6 +223,7 @@ export function answered(context: TaskContext, event: TaskEvent): Partial<TaskCo
     outcome,
     answer: text.slice(0, limits.childAnswerCharactersMax),
     failure: why,
+    spent,
     ...(awaited > 1 ? {} : { observed: observedAfter(outcome) }),
   });
 }
@@ -265,7 +273,8 @@ export function summaryOf(context: TaskContext): string {
   return text.slice(0, limits.taskSummaryCharactersMax);
 }
 
-/** How the letter about the end names the child. */
+/** How the letter about the end names the child, and what it cost. */
 export function childIn(context: TaskContext): JsonObject {
-  return context.work.kind === "agent.spawn" ? { child: context.work.child } : {};
+  if (context.work.kind !== "agent.spawn") return {};
+  return { child: context.work.child, spent: { ...childOf(context).spent } };
 }

@@ -1,6 +1,7 @@
 /** The pure rules by which a task ends the child agent that it runs, and how its own end follows (CM-104). */
 import type { CloseStrictness } from "../schemas/child_agent.ts";
 import type { PortRequestOf } from "../schemas/effect.ts";
+import type { Spent } from "../schemas/budget.ts";
 import { failure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
@@ -64,14 +65,15 @@ export function acknowledged(context: TaskContext): Partial<TaskContext> {
 }
 
 /** The child has ended: how its work ended follows from its latest answer, or from who ended it. */
-export function closed(context: TaskContext, at: number): Partial<TaskContext> {
-  const { observed, failure: why } = childOf(context);
+export function closed(context: TaskContext, event: TaskEvent): Partial<TaskContext> {
+  const { observed, failure: why, spent } = childOf(context);
+  const told = event.type === "session.closed" ? event.spent ?? spent : spent;
   const status = endOf(context);
   const isCut = observed === "running" || observed === "waiting" || observed === "idle";
   return {
-    ...ended(at, { status, summary: summaryOf(context) }),
+    ...ended(event.at, { status, summary: summaryOf(context) }),
     failure: status === "failed" ? why : null,
-    ...withChild(context, { close: "closed", ...(isCut ? { observed: "interrupted" } : {}) }),
+    ...withChild(context, { close: "closed", spent: told, ...(isCut ? { observed: "interrupted" } : {}) }),
   };
 }
 
@@ -93,8 +95,13 @@ export function unclosed(context: TaskContext, at: number): Partial<TaskContext>
   return {
     ...ended(at, { status: "lost", summary: why.message }),
     failure: why,
-    ...withChild(context, { close: "failed", observed: "interrupted" }),
+    ...withChild(context, { close: "failed", observed: "interrupted", spent: worst(context) }),
   };
+}
+
+/** What nobody can tell any more is counted as spent: the whole part, so that the tree never spends more than its root may. */
+function worst(context: TaskContext): Partial<Spent> {
+  return { ...childOf(context).spent, ...context.budget };
 }
 
 /** Nothing more will come of the child: its session is out of service. */
@@ -104,6 +111,6 @@ export function lost(context: TaskContext, event: TaskEvent): Partial<TaskContex
   return {
     ...ended(event.at, { status: "lost", summary: why.message }),
     failure: why,
-    ...withChild(context, { close: "failed", observed: "interrupted" }),
+    ...withChild(context, { close: "failed", observed: "interrupted", spent: worst(context) }),
   };
 }

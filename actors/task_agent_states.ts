@@ -31,6 +31,8 @@ export const agentStates = {
     on: {
       "task.accepted": { target: "making", actions: "noteAccepted" },
       "task.refused": { target: "ended", actions: "noteRefused" },
+      // The word of the turn about the budget may come behind that of the session about the place.
+      "task.admitted": { actions: "noteChildAdmitted" },
       "task.send": { actions: ["answerSend", "keepPrompt"] },
       "task.cancel": { target: "ended", actions: ["noteClose", "noteUnbegun"] },
       "task.close": { target: "ended", actions: ["noteClose", "noteUnbegun"] },

@@ -10,12 +10,10 @@ import { childIn, standingOf, unopened } from "./task_agent.ts";
 
 /** Tells the session that a task of it wants to begin. */
 export function opened({ id, owner, work }: TaskContext): Outgoing {
-  const until = work.kind === "agent.spawn" && work.scope === "turn" ? { until: "turn" } : {};
-  return {
-    kind: "message",
-    to: owner,
-    message: { type: "task.opened", task: id, kind: work.kind, ...until },
-  };
+  const letter = { type: "task.opened", task: id, kind: work.kind };
+  if (work.kind !== "agent.spawn") return { kind: "message", to: owner, message: letter };
+  const until = work.scope === "turn" ? { until: "turn" } : {};
+  return { kind: "message", to: owner, message: { ...letter, ...until, child: work.child } };
 }
 
 /** The task as the store tells of it. */

@@ -1,5 +1,5 @@
 /** The words of the turn machine: what it is given, told, remembers, and yields. */
-import type { Budget, Ledger } from "../schemas/budget.ts";
+import type { Budget, Ledger, Spent } from "../schemas/budget.ts";
 import type { PortDone, PortFailed } from "../schemas/effect.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { HostCall, InvocationResult } from "../schemas/invocation.ts";
@@ -11,6 +11,7 @@ import type { TurnOutcome } from "../schemas/message.ts";
 import type { TaskNews } from "../schemas/ids.ts";
 import type { HistoryItem, ModelCall } from "../schemas/model.ts";
 import type { Decision } from "../schemas/question.ts";
+import type { NewChild } from "./child_budget.ts";
 import type { StagePlan } from "./batch.ts";
 import type { InvocationEnding, InvocationReport } from "./invocation_context.ts";
 
@@ -61,6 +62,9 @@ export type TurnEvent =
   /** Earlier answers ended: these are left. */
   /** Something ended meanwhile of which the model is told before it is asked again (LC-28). */
   | { readonly type: "turn.notice"; readonly item: HistoryItem }
+  /** A child agent wants its part of the budget; one that has ended gives back what it did not spend. */
+  | { readonly type: "turn.child_begun"; readonly wanted: NewChild }
+  | { readonly type: "turn.child_ended"; readonly child: string; readonly spent: Partial<Spent> }
   | { readonly type: "turn.revoked"; readonly grants: readonly KeptGrant[] }
   | InvocationReport
   | { readonly type: "xstate.done.actor.call"; readonly output: InvocationEnding; readonly actorId: string }

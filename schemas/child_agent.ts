@@ -1,6 +1,6 @@
 /** Child agents: what one is asked, what it may do, how it stands, and what its session and its task tell each other. */
 import { z } from "zod";
-import { Spent } from "./budget.ts";
+import { Budget, Spent } from "./budget.ts";
 import { Failure } from "./failure.ts";
 import { RootAddress } from "./ids.ts";
 import { JsonObject } from "./json.ts";
@@ -122,7 +122,12 @@ export const sessionAnswered = z.strictObject({
 /** What the task of a child is told: by its session, by the child's session, by whoever looks after roots. */
 export const childMessages = [
   /** The session has noted the task; it is let begin when there is room. */
-  z.strictObject({ type: z.literal("task.accepted"), turn: z.int().min(0) }),
+  z.strictObject({
+    type: z.literal("task.accepted"),
+    turn: z.int().min(0),
+    /** What the child may spend. */
+    budget: Budget.exactOptional(),
+  }),
   /** Another prompt for the child. Answered at once. */
   z.strictObject({
     type: z.literal("task.send"),
@@ -136,7 +141,8 @@ export const childMessages = [
   }),
   sessionAnswered,
   z.strictObject({ type: z.literal("session.closing") }),
-  z.strictObject({ type: z.literal("session.closed") }),
+  /** `spent`: in all, with its own children. */
+  z.strictObject({ type: z.literal("session.closed"), spent: Spent.exactOptional() }),
   /** The child's session is out of service: nothing more will come of it. */
   z.strictObject({ type: z.literal("child.lost"), reason: z.string().max(2_000) }),
 ] as const;

@@ -147,7 +147,12 @@ export const portArgs = {
   /** Does the work of a task to its end, on behalf of its session. Yields a `TaskOutcome`. */
   "task.run": z.strictObject({ task: TaskId, owner: RootAddress, work: TaskWork }),
   /** Makes the session of a child agent, with its catalog and connections, unless it is there. */
-  "agent.open": z.strictObject({ task: TaskId, owner: RootAddress, work: AgentWork }),
+  "agent.open": z.strictObject({
+    task: TaskId,
+    owner: RootAddress,
+    work: AgentWork,
+    budget: Budget.exactOptional(),
+  }),
 } as const satisfies { readonly [K in PortKind]: z.ZodType };
 
 /** Arguments of one kind of effect. */

@@ -1,5 +1,6 @@
 /** Background tasks: what goes on beside a session's turns, for its agent and under its rights (DM-107..124). */
 import { z } from "zod";
+import { Spent } from "./budget.ts";
 import { AgentWork, childMessages, ChildStanding } from "./child_agent.ts";
 import { Failure } from "./failure.ts";
 import { Digest, RootAddress, TaskId } from "./ids.ts";
@@ -149,6 +150,7 @@ export const taskLetters = [
     kind: TaskKind,
     /** Set if it shall end with the turn that it came from. */
     until: z.literal("turn").exactOptional(),
+    child: RootAddress.exactOptional(),
   }),
   z.strictObject({
     type: z.literal("task.ended"),
@@ -159,6 +161,8 @@ export const taskLetters = [
     summary,
     silent: z.boolean(),
     child: RootAddress.exactOptional(),
+    /** What the child spent in all. */
+    spent: Spent.exactOptional(),
   }),
   /** A child agent answered, the nth time, and waits for its next prompt: it takes no place among those that run. */
   z.strictObject({

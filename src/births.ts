@@ -2,6 +2,7 @@
 import type { Holder } from "../actors/child_rights.ts";
 import { childServers } from "./agents/child_servers.ts";
 import type { Lineage } from "./agents/lineage.ts";
+import type { Budget } from "../schemas/budget.ts";
 import type { Parentage } from "../schemas/child_agent.ts";
 import { movedHome } from "./host/session_home.ts";
 import { notYours } from "../actors/session_close.ts";
@@ -65,6 +66,8 @@ export interface ChildDraft {
   /** What it may do. */
   readonly holder: Holder;
   readonly parent: Parentage;
+  /** What it may spend of its parent's budget. */
+  readonly budget: Budget | undefined;
 }
 
 /**
@@ -90,6 +93,7 @@ export async function createChildSession(kernel: Kernel, draft: ChildDraft): Pro
     mode,
     scope,
     parent,
+    budget: draft.budget,
   };
   // The session last, as for every other.
   const births: [RootKind, { readonly address: RootAddress } & Record<string, unknown>, string][] = [

@@ -13,7 +13,7 @@ import type { Performer, PerformerResult } from "./performer.ts";
 export function createAgentOpen(kernelOf: () => Kernel): Performer<"agent.open"> {
   return async ({ root, request }) => {
     const kernel = kernelOf();
-    const { owner, work } = request.args;
+    const { owner, work, budget } = request.args;
     const lineage = await readLineage(kernel, owner);
     if (lineage === undefined) {
       return refused(failure("child_lost", `The session "${owner}" cannot be read: no child of it is begun`));
@@ -26,6 +26,7 @@ export function createAgentOpen(kernelOf: () => Kernel): Performer<"agent.open">
       lineage,
       holder,
       parent: { task: root, session: owner, path: work.path },
+      budget,
     });
     return { status: "ok", value: { child: work.child } };
   };

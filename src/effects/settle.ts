@@ -144,6 +144,7 @@ export const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "agent_limit",
   "agent_unknown",
   "agents_off",
+  "budget_exceeded",
   "child_busy",
   "child_lost",
   "child_not_found",

@@ -75,6 +75,8 @@ const inside: { readonly [type: string]: Sending } = {
   "turn.decided": { by: ["parent"] },
   "turn.revoked": { by: ["parent"] },
   "turn.notice": { by: ["parent"] },
+  "turn.child_begun": { by: ["parent"] },
+  "turn.child_ended": { by: ["parent"] },
   "invocation.cancel": { by: ["parent"] },
   "question.decided": { by: ["parent"] },
   "question.open": { by: ["child"] },
