@@ -129,6 +129,12 @@ export const TaskRecord = z.strictObject({
 /** A task as the store tells of it. */
 export type TaskRecord = z.infer<typeof TaskRecord>;
 
+/** True for a child agent that has answered and waits for its next prompt: nothing goes on, so nobody waits for it. */
+export function isAtRest({ agent }: Pick<TaskRecord, "agent">): boolean {
+  if (agent === undefined || agent.scope === "task" || agent.close !== "open") return false;
+  return agent.observed === "completed" || agent.observed === "failed" || agent.observed === "interrupted";
+}
+
 /** Messages that a task takes. */
 export const TaskMessage = z.discriminatedUnion("type", [
   /** Its session lets it begin. */

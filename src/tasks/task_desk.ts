@@ -6,7 +6,7 @@ import { createTask } from "../births.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import { type RootAddress, taskAddress, TaskId } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
-import { isEnd, type TaskInput, TaskRecord } from "../../schemas/task.ts";
+import { isAtRest, isEnd, type TaskInput, TaskRecord } from "../../schemas/task.ts";
 import { keys } from "../journal/keys.ts";
 import { submit } from "../kernel/command.ts";
 import type { Kernel, KernelEvent } from "../kernel/kernel.ts";
@@ -120,14 +120,14 @@ export class TaskDesk {
     }
   }
 
-  /** Waits for the end of a task, however long it takes, or until nobody waits any more. */
+  /** Waits until nothing goes on in a task, however long it takes, or until nobody waits any more. */
   async untilOver(owner: RootAddress, id: TaskId, signal: AbortSignal): Promise<TaskRecord | undefined> {
     const gone = Promise.withResolvers<void>();
     const leave = () => gone.resolve();
     signal.addEventListener("abort", leave, { once: true });
     if (signal.aborted) leave();
     try {
-      return await this.#until({ owner, id }, gone.promise, ({ status }) => isEnd(status));
+      return await this.#until({ owner, id }, gone.promise, (one) => isEnd(one.status) || isAtRest(one));
     } finally {
       signal.removeEventListener("abort", leave);
     }

@@ -142,6 +142,20 @@ Deno.test("delegate_task through the command: the child's session is listed and 
   });
 });
 
+Deno.test("run waits for what a child was asked, and not for what it might be asked next (CM-102)", async () => {
+  await onStage(async (stage) => {
+    await writeParent(stage, {
+      agent: { tools: ["subagent_spawn"], subagents: { max_depth: 1 } },
+      answers: [{ calls: [callOf("subagent_spawn", { content: "Count" })] }, { text: "begun" }],
+    });
+    const ran = await stage.run(...run);
+    assert.equal(ran.code, 0, `${ran.out}\n${ran.err}`);
+    const child = (await sessions(stage)).find(({ parent }) => parent !== undefined);
+    const told = await entriesOf(stage, String(child?.["address"]));
+    assert.ok(told.some(({ type }) => type === "session.answered"));
+  });
+});
+
 testProcesses(
   "50 children use their parent's servers over connections of their own, all of which are gone in the end (DM-128, DM-126)",
   async (stage) => {

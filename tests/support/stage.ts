@@ -195,7 +195,6 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
               ordinal: request.args.invocation,
               note,
             }),
-          tasks,
           program: createProgramCall({ programOf: (name) => programs.find(name), seams }),
         }),
       ),

@@ -48,11 +48,15 @@ Deno.test("built-in tools are found in the dispatch map under the names of their
     "subagent_send",
     "subagent_spawn",
     "subagent_wait",
+    "task_control",
+    "task_list",
+    "task_status",
     "terminal",
     "todo",
     "tools_list",
     "web_extract",
     "write_file",
+    "yield_until",
   ]);
   for (const [name, tool] of builtinTools) assert.equal(tool.definition.name, name);
 });
