@@ -38,7 +38,7 @@ const holder: fc.Arbitrary<Holder> = fc.record({
     depth: fc.integer({ min: 0, max: 3 }),
     tools: fc.option(fc.subarray(tools), { nil: undefined }),
   }).map(({ depth, tools: left }) => ({ depth, ...(left === undefined ? {} : { tools: left }) })),
-  workspace: fc.constantFrom("/work", "/work/src"),
+  workspace: fc.constantFrom("/room", "/room/src"),
 });
 
 const wanted: fc.Arbitrary<WantedRights> = fc.record({
