@@ -116,7 +116,7 @@ async function allOf(pages: AsyncIterable<readonly Entry[]>): Promise<Entry[]> {
   return all;
 }
 
-Deno.test("delegate_task through the command: the child's session is listed and read, and nobody else prompts it (CM-32, CM-107, DM-128)", async () => {
+Deno.test("delegate_task through the command: the child's session is listed and read, and nobody else prompts it (CM-107, DM-128)", async () => {
   await onStage(async (stage) => {
     await writeParent(stage, {
       agent: { tools: ["delegate_task"] },

@@ -1,9 +1,12 @@
 /** Children that can be spoken to: begun, bounded, waited for, spoken to, listed, ended. */
 import assert from "node:assert/strict";
+import { runnerOf } from "../../actors/governance.ts";
+import { reservedNames } from "../../actors/naming.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { Child } from "../../src/agents/agent_desk.ts";
+import { builtinSources } from "../../src/tools/builtin.ts";
 import { quarantine } from "../../src/kernel/poison.ts";
 import { call, children, type FamilyOptions, notices, openFamily, play, results } from "../support/family.ts";
 import { settled, type Stage, type ToolSketch } from "../support/stage.ts";
@@ -306,6 +309,30 @@ Deno.test("subagent_send goes on with a child, whose next answer is news of its 
   );
 });
 
+Deno.test("runtime itself carries out the five tools about children (CM-32, CM-102)", async () => {
+  assert.equal(runnerOf("troupe"), "builtin");
+  const own = builtinSources.find(({ kind }) => kind === "troupe")?.tools.map(({ name }) => name) ?? [];
+  for (const name of reservedNames) assert.ok(own.includes(name), name);
+  const stage = await openOffice([{ calls: [spawn("a")] }, { text: "ok" }, { text: "more" }]);
+  const session = await stage.session();
+  await play(stage, session);
+  const [id = ""] = await ids(stage, session);
+  const given: { readonly [tool: string]: Line } = {
+    subagent_list: {},
+    subagent_send: { child_id: id, content: "go on" },
+    subagent_wait: { child_id: id, timeout_seconds: 10 },
+    subagent_close: { child_id: id },
+  };
+  for (const [tool, args] of Object.entries(given)) await ask(stage, session, tool, args);
+  const ran = (await stage.entries(session)).filter(({ kind, type }) =>
+    kind === "intent" && type === "tool.call"
+  )
+    .map(({ body }) => (body as { readonly args: { readonly entry: Line } }).args.entry["name"]);
+  assert.deepEqual(ran.toSorted(), [...reservedNames].sort());
+  const outcomes = await lines(stage, session);
+  assert.ok(outcomes.every((one) => typeof one === "object"), JSON.stringify(outcomes));
+});
+
 Deno.test("subagent_close lets a turn end within its grace, and makes it end after that (CM-102, CM-104)", async () => {
   const { tool, open } = gate();
   const stage = await openOffice([{ calls: [spawn("a"), spawn("b"), call("hold")] }, { text: "ok" }], {
@@ -347,6 +374,37 @@ Deno.test("subagent_close lets a turn end within its grace, and makes it end aft
   assert.equal(standing((await children(stage, session))[1] as Child), "succeeded completed closed");
   const [one, two] = await resultsOf(stage, session, "close_state").then((all) => all.slice(-2));
   assert.deepEqual([one?.["derived_close_status"], two?.["derived_close_status"]], ["closed", "closed"]);
+});
+
+Deno.test("cancel of a child's task is answered when nothing of the child is left, its own children included (CM-104, DM-128)", async () => {
+  const { tool, entered } = gate();
+  const nested = {
+    main: { allowed_tool_names: ["subagent_*"] },
+    worker: { allowed_tool_names: ["subagent_spawn", "hold"], default_subagent: true },
+  };
+  const stage = await openOffice([{ calls: [spawn("a"), call("hold")] }, { text: "ok" }], {
+    tools: [tool],
+    agent: { profiles: nested },
+  });
+  const session = await stage.session();
+  await play(stage, session);
+  const [child] = await children(stage, session);
+  const [grandchild] = await children(stage, child?.agent.child ?? "");
+  assert.ok(child !== undefined && grandchild !== undefined);
+  assert.equal(entered(), 2);
+  assert.equal(grandchild.agent.rights.depth, 2);
+  let isOver = false;
+  const canceled = stage.runtime.tasks.cancel(session, child.id, "enough").then((one) => {
+    isOver = true;
+    return one;
+  });
+  await stage.world.settle();
+  const left = await children(stage, child.agent.child);
+  assert.equal(isOver, left.every(({ status }) => status === "canceled"));
+  await stage.world.advance(limits.cancelGraceMs);
+  assert.equal((await settled(stage.world, canceled))?.status, "canceled");
+  assert.deepEqual((await children(stage, child.agent.child)).map(standing), ["canceled interrupted closed"]);
+  assert.equal(standing((await children(stage, session))[0] as Child), "canceled interrupted closed");
 });
 
 Deno.test("child of a turn ends with it; one of a conversation stays (CM-102)", async () => {

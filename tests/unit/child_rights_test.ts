@@ -39,7 +39,7 @@ function resolved(wanted: WantedRights, parent = parentOf()) {
   return "failure" in result ? result.failure.code : result.rights;
 }
 
-Deno.test("child is given what its parent has where nothing is said, in the usual profile of children (DM-127, CM-106)", () => {
+Deno.test("child is given what its parent has where nothing is said, in the usual profile of children", () => {
   assert.deepEqual(resolved({}), {
     model: "scripted/a",
     mode: "default",
