@@ -11,8 +11,13 @@ import { ruleKey } from "./policy/rule_key.ts";
 import { checkScope } from "./policy/scope.ts";
 import { showWhole } from "./preview.ts";
 
+/** What a decision depends on, besides the catalog that the request's entry is from. */
+export type DecisionContext =
+  & Pick<InvocationContext, "request" | "capabilities" | "grants" | "mode" | "at" | "epoch">
+  & Partial<Pick<InvocationContext, "review" | "wasRefused">>;
+
 /** Policy's verdict on a valid request, and the record of its checks. What a person refused is refused, whatever else allows it. */
-export function decide(context: InvocationContext): {
+export function decide(context: DecisionContext): {
   readonly decided: Pick<InvocationContext, "verdict" | "reason" | "rule" | "failure">;
   readonly notes: readonly Outgoing[];
 } {
@@ -51,7 +56,7 @@ export function decide(context: InvocationContext): {
 }
 
 /** Nobody is asked about what nobody could be shown whole (B18). */
-function showable({ request }: InvocationContext, judged: Authorization): Authorization {
+function showable({ request }: DecisionContext, judged: Authorization): Authorization {
   if (judged.verdict !== "ask" || showWhole(request.arguments ?? {}) !== undefined) return judged;
   const why =
     `The arguments of "${request.name}" take more than ${limits.approvalCharactersMax} characters, and a ` +

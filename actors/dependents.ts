@@ -6,6 +6,7 @@ const dependents: { readonly [K in RootKind]: RootKind | undefined } = {
   connection: "catalog",
   catalog: "session",
   session: undefined,
+  schedule: undefined,
   supervisor: undefined,
   task: undefined,
 };

@@ -21,7 +21,7 @@ export function entryOfRequest(request: InvocationRequest): CatalogEntry | undef
 }
 
 /** The entry of a call that has one. */
-export function entryIn(context: InvocationContext): CatalogEntry {
+export function entryIn(context: Pick<InvocationContext, "request">): CatalogEntry {
   const entry = entryOfRequest(context.request);
   if (entry === undefined) {
     throw new Error(`Cannot dispatch "${context.request.name}": it has no catalog entry`);

@@ -14,10 +14,13 @@ import { post } from "./outbox.ts";
 import { port } from "./port.ts";
 import { questionMachine } from "./question.ts";
 import * as refresh from "./refresh.ts";
+import * as blocked from "./session_blocked.ts";
+import * as cancel from "./session_cancel.ts";
 import type { SessionContext, SessionEvent, SessionInput } from "./session_context.ts";
 import * as budget from "./session_budget.ts";
 import * as close from "./session_close.ts";
 import { closable, closableLater, closableNow, closingStates } from "./session_closing.ts";
+import { sessionGuards } from "./session_guards.ts";
 import * as prompts from "./session_prompts.ts";
 import * as questions from "./session_questions.ts";
 import * as rules from "./session_rules.ts";
@@ -34,24 +37,7 @@ export const sessionMachine = setup({
     tags: "" as "rest",
   },
   actors: { port, turn: turnMachine, question: questionMachine },
-  guards: {
-    isSpent: ({ context }) => budget.promptRefusal(context) !== undefined,
-    hasPrompt: ({ context }) => context.queue.length > 0,
-    isQueueFull: ({ context }) => context.queue.length >= limits.promptsQueuedMax,
-    isRefused: ({ context, event }) => close.refusalOf(context, event) !== undefined,
-    isClosing: ({ context }) => context.closing !== undefined,
-    isFromAbove: ({ context, event }) => close.isFromAbove(context, event),
-    isForcedFromAbove: ({ context, event }) => close.isFromAbove(context, event) && close.isForced(event),
-    isOwnOver: ({ context }) => (context.tasks ?? []).length === 0,
-    isTurnDone: ({ event }) => rules.isTurnDone(event),
-    hasNextServers: ({ context }) => context.nextServers !== null,
-    mustRenew: ({ context, event }) => refresh.mustRenew(context, rules.timeOf(event)),
-    isRenewedForNobody: ({ context, event }) =>
-      context.closing !== undefined && rules.isRenewed(context, event),
-    isRenewed: ({ context, event }) => rules.isRenewed(context, event),
-    isOfCatalog: ({ context, event }) => rules.isOfCatalog(context, event),
-    hasNoCatalog: ({ context }) => rules.hasNoCatalog(context),
-  },
+  guards: sessionGuards,
   actions: {
     post,
     noteCatalog: assign(({ event }) => rules.withCatalog(event)),
@@ -73,11 +59,6 @@ export const sessionMachine = setup({
     }),
     acceptServers: enqueueActions(({ enqueue, event }) => {
       for (const params of rules.acknowledge(event, "declared")) enqueue({ type: "post", params });
-    }),
-    dropPrompt: enqueueActions(({ context, enqueue, event }) => {
-      for (const params of prompts.dropPrompt(context)) enqueue({ type: "post", params });
-      for (const params of rules.acknowledge(event, "canceled")) enqueue({ type: "post", params });
-      enqueue.assign({ queue: context.queue.slice(1) });
     }),
     noteLost: assign(({ event }) => rules.lostIn(event)),
     refuseForGood: assign(({ context }) => ({ refusal: context.lost ?? context.refusal })),
@@ -116,21 +97,26 @@ export const sessionMachine = setup({
       for (const question of context.questions) enqueue.stopChild(question.id);
       enqueue.assign({ current: null, questions: [], ledger });
     }),
-    cancelTurn: enqueueActions(({ context, enqueue, event }) => {
-      enqueue.sendTo(`turn/${context.turn}`, { type: "turn.cancel", at: rules.timeOf(event) });
-      for (const params of rules.acknowledge(event, "canceling")) enqueue({ type: "post", params });
-    }),
-    refuseCancel: enqueueActions(({ enqueue, event }) => {
-      for (const params of rules.acknowledge(event, "nothing_to_cancel")) enqueue({ type: "post", params });
-    }),
+    cancel: enqueueActions(({ context, enqueue, event }) =>
+      cancel.act(enqueue, context, cancel.asked(context, event))
+    ),
+    noteEnd: enqueueActions(({ context, enqueue, event }) =>
+      cancel.act(enqueue, context, cancel.noteEnd(context, event))
+    ),
+    noteUndecided: enqueueActions(({ context, enqueue, event }) =>
+      cancel.act(enqueue, context, cancel.noteUndecided(context, event))
+    ),
+    endNewborn: enqueueActions(({ context, enqueue, event }) =>
+      cancel.act(enqueue, context, cancel.endNewborn(context, event))
+    ),
     relay: enqueueActions(({ context, enqueue, event }) => {
       for (const params of rules.relay(context, event)) enqueue({ type: "post", params });
     }),
     noteAnswer: assign(({ context, event }) => ({ notices: noticesWith(context.notices, event) })),
-    noteClosing: assign(({ event }) => close.closeAsked(event)),
-    refuseLetter: enqueueActions(({ enqueue, event }) => {
-      enqueue({ type: "post", params: close.refuseLetter(event) });
+    cancelTurn: enqueueActions(({ context, enqueue, event }) => {
+      enqueue.sendTo(`turn/${context.turn}`, { type: "turn.cancel", at: rules.timeOf(event) });
     }),
+    noteClosing: assign(({ event }) => close.closeAsked(event)),
     tellClosing: enqueueActions(({ context, enqueue }) => {
       for (const params of close.tellTask(context, "session.closing")) enqueue({ type: "post", params });
     }),
@@ -140,12 +126,21 @@ export const sessionMachine = setup({
     endOwn: enqueueActions(({ context, enqueue }) => {
       for (const params of close.endOwn(context)) enqueue({ type: "post", params });
     }),
-    refuseTask: enqueueActions(({ enqueue, event }) => {
-      for (const params of close.refuseTask(event)) enqueue({ type: "post", params });
+    refuseLetter: enqueueActions(({ enqueue, event }) => {
+      for (const params of close.refuseLetter(event)) enqueue({ type: "post", params });
     }),
     hearTask: enqueueActions(({ context, enqueue, event }) =>
       tasks.act(enqueue, context, tasks.heard(context, event))
     ),
+    tellBlocked: enqueueActions(({ context, enqueue }) => {
+      const { changes, posts } = blocked.tellBlocked(context);
+      for (const params of posts) enqueue({ type: "post", params });
+      enqueue.assign(changes);
+    }),
+    tellUnasked: enqueueActions(({ context, enqueue, event }) => {
+      for (const params of blocked.tellUnasked(context, event)) enqueue({ type: "post", params });
+    }),
+    noteBlocked: assign(({ context, event }) => blocked.noteBlocked(context, event)),
     openQuestion: enqueueActions(({ context, enqueue, event }) =>
       questions.act(enqueue, context, questions.openQuestion(context, event))
     ),
@@ -187,25 +182,29 @@ export const sessionMachine = setup({
   on: {
     "session.prompt": [
       { guard: "isRefused", actions: "refusePrompt" },
-      { guard: "isQueueFull", actions: "refusePrompt" },
+      { guard: "takesNone", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
     "session.call": [
       { guard: "isRefused", actions: "refusePrompt" },
-      { guard: "isQueueFull", actions: "refusePrompt" },
+      { guard: "takesNone", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
-    "session.cancel": { actions: "refuseCancel" },
+    "session.cancel": { actions: "cancel" },
+    "turn.call_stopped": { actions: "noteEnd" },
+    "turn.undecided": { actions: "noteUndecided" },
     "session.relay": { actions: "relay" },
     "session.answered": { actions: "noteAnswer" },
     "resource.updated": { actions: "noteAnswer" },
-    "task.opened": { actions: "hearTask" },
-    "task.ended": { actions: "hearTask" },
+    "task.opened": [{ guard: "isBornInStop", actions: "endNewborn" }, { actions: "hearTask" }],
+    "task.ended": { actions: ["hearTask", "noteEnd", "noteBlocked", "tellBlocked"] },
     "task.rested": { actions: "hearTask" },
     "task.resumed": { actions: "hearTask" },
+    "task.blocked": { actions: ["noteBlocked", "tellBlocked"] },
+    "task.unblocked": { actions: ["noteBlocked", "tellBlocked"] },
     "session.servers": { actions: ["keepServers", "takeServers", "acceptServers"] },
     "session.revoke": { actions: ["revoke", "acceptRevocation"] },
-    "catalog.issued": { actions: ["noteCatalog", "endStale"] },
+    "catalog.issued": { actions: ["noteCatalog", "endStale", "tellBlocked"] },
     "catalog.stale": { actions: "noteStale" },
     "child.quarantined": { guard: "isOfCatalog", actions: "noteLost" },
   },
@@ -266,7 +265,10 @@ export const sessionMachine = setup({
           {},
         ],
         "session.servers": { actions: ["keepServers", "acceptServers"] },
-        "session.cancel": { target: "idle", actions: ["dropPrompt", "takeServers"] },
+        "session.cancel": [
+          { guard: "isOfCall", actions: "cancel" },
+          { target: "idle", actions: ["cancel", "takeServers"] },
+        ],
         // The message that broke it may have been ours.
         "child.restarted": { guard: "isOfCatalog", target: "renewing", reenter: true },
         "child.quarantined": {
@@ -280,13 +282,16 @@ export const sessionMachine = setup({
       entry: "startTurn",
       on: {
         ...closableNow,
-        "session.cancel": { actions: "cancelTurn" },
         "session.servers": { actions: ["keepServers", "acceptServers"] },
-        "question.open": { actions: "openQuestion" },
-        "question.withdraw": { actions: "withdrawQuestion" },
+        "question.open": { actions: ["openQuestion", "tellBlocked"] },
+        "question.withdraw": { actions: ["withdrawQuestion", "tellBlocked"] },
         "xstate.done.actor.*": [
-          { guard: "isTurnDone", target: "idle", actions: ["finishTurn", "takeServers"] },
-          { actions: "settleQuestion" },
+          {
+            guard: "isTurnDone",
+            target: "idle",
+            actions: ["finishTurn", "noteEnd", "tellBlocked", "takeServers"],
+          },
+          { actions: ["tellUnasked", "settleQuestion", "tellBlocked"] },
         ],
       },
     },

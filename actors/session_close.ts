@@ -70,15 +70,12 @@ export function endOwn({ tasks = [], servers, closing }: SessionContext): readon
   ];
 }
 
-/** A task that comes too late may not begin. */
-export function refuseTask(event: SessionEvent): readonly Outgoing[] {
-  if (event.type !== "task.opened" || event.sender === undefined) return [];
-  const why = failure("session_closed", "Its session is being ended: nothing more is begun");
-  return [{ kind: "message", to: event.sender, message: { type: "task.refused", failure: { ...why } } }];
-}
-
-/** A wish that is nobody's to have. */
-export function refuseLetter(event: SessionEvent): Outgoing {
+/** A wish that is nobody's to have is noted; a task that comes too late may not begin. */
+export function refuseLetter(event: SessionEvent): readonly Outgoing[] {
   const sender = "sender" in event ? event.sender ?? null : null;
-  return { kind: "note", type: "session.letter_refused", body: { message: event.type, sender } };
+  if (event.type !== "task.opened" || sender === null) {
+    return [{ kind: "note", type: "session.letter_refused", body: { message: event.type, sender } }];
+  }
+  const why = failure("session_closed", "Its session is being ended: nothing more is begun");
+  return [{ kind: "message", to: sender, message: { type: "task.refused", failure: { ...why } } }];
 }

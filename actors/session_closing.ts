@@ -33,7 +33,7 @@ export const closingStates = {
     on: {
       "session.close": { actions: [] },
       "session.servers": { actions: "acceptServers" },
-      "task.opened": { actions: "refuseTask" },
+      "task.opened": { actions: "refuseLetter" },
     },
   },
   closed: {
@@ -42,7 +42,7 @@ export const closingStates = {
     on: {
       "session.close": { guard: "isFromAbove", actions: "tellClosed" },
       "session.servers": { actions: "acceptServers" },
-      "task.opened": { actions: "refuseTask" },
+      "task.opened": { actions: "refuseLetter" },
     },
   },
 } as const;

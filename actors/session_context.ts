@@ -11,13 +11,14 @@ import type { CommandRef, SessionMessage, SessionServer, Stamp } from "../schema
 import type { Principal } from "../schemas/principal.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import type { HistoryItem } from "../schemas/model.ts";
-import type { TaskNews } from "../schemas/ids.ts";
+import type { TaskId, TaskNews } from "../schemas/ids.ts";
 import type { InvocationReport } from "./invocation_context.ts";
 import type { QuestionResult } from "./question.ts";
 import type { StaleState } from "./refresh.ts";
 import type { Closing } from "./session_close.ts";
+import type { Stop } from "./session_cancel.ts";
 import type { OwnTask } from "./session_tasks.ts";
-import type { TurnResult } from "./turn_context.ts";
+import type { TurnReport, TurnResult } from "./turn_context.ts";
 
 /** What a session is created with. */
 export interface SessionInput {
@@ -40,6 +41,7 @@ export interface SessionInput {
 export type SessionEvent =
   | (SessionMessage & Stamp)
   | InvocationReport
+  | TurnReport
   | {
     readonly type: "xstate.done.actor.turn";
     readonly output: TurnResult | QuestionResult;
@@ -105,4 +107,14 @@ export interface SessionContext extends SessionInput, StaleState {
   readonly begun?: { readonly turn: number; readonly children: number };
   /** Set once the session is being ended, for good. */
   readonly closing?: Closing;
+  /** Tasks of it whose child agents wait for a person. */
+  readonly blockedTasks?: readonly TaskId[];
+  /** True if a child's task was told that the child waits for a person. */
+  readonly toldBlocked?: boolean;
+  /** Cancels that wait for what they stop. */
+  readonly stops?: readonly Stop[];
+  /** The last turn that was stopped together with its tasks: what it still opened is ended too. */
+  readonly stoppedTurn?: number;
+  /** True once the session was canceled as a whole: it takes no prompt any more. */
+  readonly isClosed?: boolean;
 }

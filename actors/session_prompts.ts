@@ -55,7 +55,7 @@ function answered(to: string, { from, outcome, text, why, spent }: Answered): Ou
 
 /** Refuses a prompt that cannot wait, or that no catalog will ever serve. */
 export function refusePrompt(context: SessionContext, event: SessionEvent): readonly Outgoing[] {
-  const why = refusalOf(context, event) ?? context.refusal ??
+  const why = refusalOf(context, event) ?? closed(context) ?? context.refusal ??
     failure("prompt_queue_full", `${limits.promptsQueuedMax} prompts wait already: wait for a turn to end`);
   return refuse(promptOf(event), context.address, why);
 }
@@ -118,7 +118,16 @@ export function nextTurn(
 export function dropPrompt(context: SessionContext): readonly Outgoing[] {
   const [prompt] = context.queue;
   if (prompt === undefined) return [];
-  return refuse(prompt, context.address, failure("turn_canceled", "The turn was canceled before it began"));
+  const why = closed(context) ?? failure("turn_canceled", "The turn was canceled before it began");
+  return refuse(prompt, context.address, why);
+}
+
+function closed({ isClosed }: SessionContext): Failure | null {
+  if (isClosed !== true) return null;
+  return failure(
+    "session_closed",
+    "The session was canceled as a whole and takes no more prompts: begin another one",
+  );
 }
 
 /** What those who wait for the turn are told, and what the session has spent so far. The final text stays in the journal; a reply names where. */

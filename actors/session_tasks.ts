@@ -33,6 +33,8 @@ export interface OwnTask {
   readonly isResting?: boolean;
   /** The turn that it ends with, if it does. */
   readonly until?: number;
+  /** True once it was asked to end. */
+  readonly isStopping?: boolean;
 }
 
 /** What a session does about its tasks in one step. */
@@ -221,7 +223,8 @@ export function isAbout(item: HistoryItem, tasks: readonly TaskNews[]): boolean 
   return item.type === "notice" && tasks.some((task) => item.about === aboutTask(task));
 }
 
-function isOwn({ address }: SessionContext, sender: string | undefined): sender is string {
+/** True if a letter came from a task of this very session. */
+export function isOwn({ address }: SessionContext, sender: string | undefined): sender is string {
   return sender !== undefined && sender.startsWith("task/") && sessionOf(sender) === address;
 }
 
@@ -238,7 +241,8 @@ function admit(context: SessionContext, tasks: readonly OwnTask[]): TaskStep {
   const after = tasks.map((one) => {
     const count = running.get(one.kind) ?? 0;
     const most = runningMaxOf(context, one.kind);
-    if (one.isRunning || one.isResting === true || count >= most) return one;
+    const isOut = one.isRunning || one.isResting === true || one.isStopping === true;
+    if (isOut || count >= most) return one;
     running.set(one.kind, count + 1);
     posts.push({ kind: "message", to: one.address, message: { type: "task.admitted", turn } });
     return { ...one, isRunning: true };

@@ -18,13 +18,14 @@ import { doneOf, failedOf, port } from "./port.ts";
 import * as agent from "./task_agent.ts";
 import * as close from "./task_agent_close.ts";
 import { agentStates, waitingChild } from "./task_agent_states.ts";
+import * as questions from "./task_questions.ts";
 import * as rules from "./task_rules.ts";
 
 /** What a task is told. */
 export type TaskEvent = TaskMessage & Stamp;
 
 /** What a task remembers. */
-export interface TaskContext extends TaskInput {
+export interface TaskContext extends TaskInput, questions.ChildQuestions {
   readonly status: TaskStatus;
   readonly turn: number | null;
   readonly startedAt: number | null;
@@ -62,6 +63,8 @@ export const taskMachine = setup({
   },
   actors: { port },
   guards: {
+    isBlockedChange: ({ context, event }) => questions.isChange(context, event),
+    isOfChild: ({ event }) => questions.isOfChild(event),
     isAgent: ({ context }) => context.work.kind === "agent.spawn",
     isAdmitted: ({ context }) => agent.childOf(context).isAdmitted,
     isClosing: ({ context }) => agent.childOf(context).strictness !== null,
@@ -113,6 +116,11 @@ export const taskMachine = setup({
     tellResumed: enqueueActions(({ context, enqueue }) => {
       enqueue({ type: "post", params: agent.resumed(context) });
     }),
+    noteBlocked: assign(({ event }) => questions.blocked(event)),
+    noteUnasked: assign(({ context, event }) => questions.unasked(context, event)),
+    tellOwner: enqueueActions(({ context, enqueue, event }) => {
+      enqueue({ type: "post", params: questions.tellOwner(context, event) });
+    }),
     announce: enqueueActions(({ context, enqueue }) => {
       enqueue({ type: "post", params: rules.opened(context) });
     }),
@@ -151,6 +159,9 @@ export const taskMachine = setup({
   }),
   on: {
     "task.send": { actions: "refuseSend" },
+    "child.blocked": { guard: "isBlockedChange", actions: ["noteBlocked", "record", "tellOwner"] },
+    "child.unblocked": { guard: "isBlockedChange", actions: ["noteBlocked", "record", "tellOwner"] },
+    "child.unasked": { guard: "isOfChild", actions: "noteUnasked" },
   },
   states: {
     opening: {

@@ -76,7 +76,7 @@ export function standingOf(context: TaskContext): { readonly agent?: ChildStandi
       rights,
       slots,
       isMade,
-      observed,
+      observed: context.isBlocked === true && observed === "running" ? "waiting" : observed,
       close,
       answers,
       outcome,

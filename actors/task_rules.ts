@@ -7,6 +7,7 @@ import type { Outgoing } from "../schemas/message.ts";
 import { isEnd, type TaskEnd, TaskOutcome, type TaskRecord } from "../schemas/task.ts";
 import type { TaskContext, TaskEvent } from "./task.ts";
 import { childIn, standingOf, unopened } from "./task_agent.ts";
+import { shownStatus, toldSummary } from "./task_questions.ts";
 
 /** Tells the session that a task of it wants to begin. */
 export function opened({ id, owner, work }: TaskContext): Outgoing {
@@ -18,14 +19,14 @@ export function opened({ id, owner, work }: TaskContext): Outgoing {
 
 /** The task as the store tells of it. */
 export function recordOf(context: TaskContext): TaskRecord {
-  const { id, address, status, owner, principal, origin, turn, title, scope, detached } = context;
+  const { id, address, owner, principal, origin, turn, title, scope, detached } = context;
   const { createdAt, startedAt, endedAt, outcome, failure: why } = context;
   return {
     v: 1,
     id,
     address,
     kind: context.work.kind,
-    status,
+    status: shownStatus(context),
     owner,
     principal,
     origin,
@@ -36,7 +37,7 @@ export function recordOf(context: TaskContext): TaskRecord {
     createdAt,
     startedAt,
     endedAt,
-    summary: outcome?.summary ?? "",
+    summary: toldSummary(context, outcome?.summary ?? ""),
     result: outcome?.result ?? null,
     failure: why,
     ...standingOf(context),
@@ -120,7 +121,7 @@ export function endPosts(context: TaskContext): readonly Outgoing[] {
     kind: work.kind,
     title,
     status,
-    summary: outcome?.summary ?? "",
+    summary: toldSummary(context, outcome?.summary ?? ""),
     silent,
     ...childIn(context),
   };

@@ -18,12 +18,17 @@ import { doneOf, failedOf, port } from "./port.ts";
 import type { TurnContext, TurnEvent, TurnInput, TurnResult } from "./turn_context.ts";
 import * as budget from "./turn_budget.ts";
 import { modelStates } from "./turn_model_states.ts";
+import * as cancel from "./turn_cancel.ts";
 import * as model from "./turn_model.ts";
 import * as notices from "./turn_notices.ts";
 import * as rules from "./turn_rules.ts";
 
 function endingOf(event: unknown): InvocationEnding {
   return (event as { readonly output: InvocationEnding }).output;
+}
+
+function timeOf(context: TurnContext, event: TurnEvent): number {
+  return "at" in event ? event.at : context.at;
 }
 
 /** The behaviour of one turn. Stops at 1,000 microsteps (K8). */
@@ -78,8 +83,7 @@ export const turnMachine = setup({
       enqueue({ type: "post", params: model.changeNote(context) });
       enqueue.assign({ fallback: context.fallback + 1, attempt: 1, failure: null });
     }),
-    noteTime: assign(({ context, event }) => ({ at: "at" in event ? event.at : context.at })),
-    noteCancel: assign({ cancelAsked: true }),
+    noteTime: assign(({ context, event }) => ({ at: timeOf(context, event) })),
     noteCanceled: assign({ failure: () => rules.canceled() }),
     plan: assign(({ context }) => ({ plan: rules.plan(context), stage: 0, results: [], live: [] })),
     startStage: enqueueActions(({ context, enqueue }) => {
@@ -102,9 +106,10 @@ export const turnMachine = setup({
       for (const params of rules.stateNotes(context)) enqueue({ type: "post", params });
     }),
     nextStage: assign(({ context }) => ({ stage: context.stage + 1 })),
-    settleCall: enqueueActions(({ context, enqueue, event }) => {
+    settleCall: enqueueActions(({ context, enqueue, event, self }) => {
       const { at, epoch, spent, ...result } = endingOf(event);
       enqueue.stopChild(result.ordinal);
+      cancel.act({ enqueue, self }, at, cancel.callEnded(context, result));
       enqueue.assign({
         at: Math.max(context.at, at),
         epoch: Math.max(context.epoch ?? 0, epoch ?? 0),
@@ -115,10 +120,16 @@ export const turnMachine = setup({
         live: context.live.filter((ordinal) => ordinal !== result.ordinal),
       });
     }),
-    cancelCalls: enqueueActions(({ context, enqueue, event }) => {
-      const at = "at" in event ? event.at : context.at;
-      for (const ordinal of context.live) enqueue.sendTo(ordinal, { type: "invocation.cancel", at });
-    }),
+    cancelCalls: enqueueActions(({ context, enqueue, event, self }) =>
+      cancel.act({ enqueue, self }, timeOf(context, event), cancel.cancelAll(context))
+    ),
+    cancelCall: enqueueActions(({ context, enqueue, event, self }) =>
+      cancel.act({ enqueue, self }, timeOf(context, event), cancel.cancelCall(context, event))
+    ),
+    noteQuestion: enqueueActions(({ context, enqueue, event, self }) =>
+      cancel.act({ enqueue, self }, timeOf(context, event), cancel.questionOpened(context, event))
+    ),
+    noteDecision: assign(({ context, event }) => cancel.decided(context, event)),
     forwardDecision: sendTo(
       ({ event }) => (event as { readonly ordinal: string }).ordinal,
       ({ event }) => rules.decisionEvent(event),
@@ -179,6 +190,7 @@ export const turnMachine = setup({
     "turn.child_ended": { actions: "keepLedger" },
     "xstate.done.actor.wall": { target: ".failed", actions: "expire" },
     "xstate.error.actor.wall": { target: ".failed", actions: "expire" },
+    "turn.cancel_call": { actions: "cancelCall" },
   },
   states: {
     binding: {
@@ -203,12 +215,12 @@ export const turnMachine = setup({
         { guard: "isStageDone", target: "answering" },
       ],
       on: {
-        "xstate.done.actor.wall": { actions: ["expire", "noteCancel", "cancelCalls"] },
-        "xstate.error.actor.wall": { actions: ["expire", "noteCancel", "cancelCalls"] },
+        "xstate.done.actor.wall": { actions: ["expire", "cancelCalls"] },
+        "xstate.error.actor.wall": { actions: ["expire", "cancelCalls"] },
         "xstate.done.actor.*": { actions: "settleCall" },
-        "turn.cancel": { actions: ["noteTime", "noteCancel", "cancelCalls"] },
-        "turn.decided": { actions: ["noteGrant", "forwardDecision"] },
-        "question.open": { actions: "reportUp" },
+        "turn.cancel": { actions: ["noteTime", "cancelCalls"] },
+        "turn.decided": { actions: ["noteGrant", "noteDecision", "forwardDecision"] },
+        "question.open": { actions: ["reportUp", "noteQuestion"] },
         "question.withdraw": { actions: "reportUp" },
       },
     },

@@ -2,7 +2,7 @@
 import type { Budget, Ledger, Spent } from "../schemas/budget.ts";
 import type { PortDone, PortFailed } from "../schemas/effect.ts";
 import type { Failure } from "../schemas/failure.ts";
-import type { HostCall, InvocationResult } from "../schemas/invocation.ts";
+import type { HostCall, InvocationOutcome, InvocationResult } from "../schemas/invocation.ts";
 import type { FormContent } from "../schemas/form.ts";
 import type { Grant, KeptGrant } from "../schemas/grant.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
@@ -47,6 +47,8 @@ export interface TurnInput {
 /** What a turn is told. */
 export type TurnEvent =
   | { readonly type: "turn.cancel"; readonly at: number }
+  /** One call only: the turn goes on with what becomes of it. */
+  | { readonly type: "turn.cancel_call"; readonly ordinal: string; readonly at: number }
   | {
     readonly type: "turn.decided";
     readonly ordinal: string;
@@ -71,6 +73,23 @@ export type TurnEvent =
   /** The wall time that the budget leaves is over, or nobody can tell. */
   | { readonly type: "xstate.done.actor.wall"; readonly output: PortDone }
   | { readonly type: "xstate.error.actor.wall"; readonly error: PortFailed };
+
+/** What a turn reports of what it stops, before it ends. */
+export type TurnReport =
+  /** A call that was to be stopped has ended; `null`: there is no such call. */
+  | {
+    readonly type: "turn.call_stopped";
+    readonly ordinal: string;
+    readonly name: string;
+    readonly outcome: InvocationOutcome | null;
+  }
+  /** Nothing of these runs, but a person must say what became of them. */
+  | {
+    readonly type: "turn.undecided";
+    readonly calls: readonly { readonly ordinal: string; readonly name: string }[];
+    /** True if the turn waits for nothing else. */
+    readonly isAll: boolean;
+  };
 
 /** What a turn remembers. */
 export interface TurnContext extends TurnInput {
@@ -99,6 +118,10 @@ export interface TurnContext extends TurnInput {
   readonly asked?: number;
   /** The latest words of the model, kept while a budget may make them the last ones. */
   readonly partial?: { readonly intent: string; readonly text: string };
+  /** Calls that were to be stopped and have not ended. */
+  readonly stopping?: readonly string[];
+  /** Those of them whose outcome a person must say. */
+  readonly undecided?: readonly string[];
   readonly answer: string | null;
   /** The final text, set only in the crank that ends the turn: no snapshot holds it. */
   readonly text: string;

@@ -178,6 +178,11 @@ export function invocationInput(context: TurnContext, request: InvocationRequest
   };
 }
 
+/** The name under which a call of the step at hand was made. */
+export function callNamed({ calls, step }: TurnContext, ordinal: string): string {
+  return calls.find((_call, index) => ordinalOf(step, index) === ordinal)?.name ?? "";
+}
+
 /** True if a person refused the same call of the same tool before: in whatever step, by whatever model it is made again. */
 function wasRefused({ refused }: TurnContext, request: InvocationRequest): boolean {
   if (refused.length === 0) return false;

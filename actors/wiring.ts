@@ -8,6 +8,7 @@ import { invocationMachine } from "./invocation.ts";
 import { connectionMachine } from "./connection.ts";
 import { createPort, type Desk } from "./port.ts";
 import { questionMachine } from "./question.ts";
+import { scheduleMachine } from "./schedule.ts";
 import { sessionMachine } from "./session.ts";
 import { supervisorMachine } from "./supervisor.ts";
 import { taskMachine } from "./task.ts";
@@ -32,6 +33,7 @@ export function wireMachines(desk: Desk & Outbox): WiredMachines {
     session: sessionMachine.provide({ actors: { port, turn, question }, actions: { post } }),
     catalog: catalogMachine.provide({ actors: { port }, actions: { post } }),
     connection: connectionMachine.provide({ actors: { port, question }, actions: { post } }),
+    schedule: scheduleMachine.provide({ actors: { port }, actions: { post } }),
     supervisor: supervisorMachine.provide({ actors: { port }, actions: { post } }),
     task: taskMachine.provide({ actors: { port }, actions: { post } }),
   };
@@ -46,6 +48,7 @@ export function compileMachines(machines: WiredMachines, meter?: Meter): Runnabl
     session: compileMachine(machines.session, meter),
     catalog: compileMachine(machines.catalog, meter),
     connection: compileMachine(machines.connection, meter),
+    schedule: compileMachine(machines.schedule, meter),
     supervisor: compileMachine(machines.supervisor, meter),
     task: compileMachine(machines.task, meter),
   };

@@ -8,6 +8,8 @@ export const commandLimits = {
   /** How often a new process is asked when it began, and the pause between. Without an answer it is ended. */
   processMarkTriesMax: 5,
   processMarkPauseMs: 10,
+  /** File descriptors that must be free before a process or a thread is started. */
+  spareDescriptorsMin: 24,
 
   /** One argument of a command (B43). */
   commandArgumentBytesMax: 128 * 1_024,

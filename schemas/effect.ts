@@ -13,6 +13,7 @@ import { McpDeclaration } from "./manifest.ts";
 import { McpEra } from "./mcp_revision.ts";
 import { HistoryItem, ToolChoice } from "./model.ts";
 import { QuestionSubject, WholeText } from "./question.ts";
+import { NextDueArgs } from "./schedule.ts";
 import { EffectClass, Mechanism } from "./tool.ts";
 import { TaskWork } from "./task.ts";
 import { ErrorProvenance } from "./tool_error.ts";
@@ -35,6 +36,7 @@ export const PortKind = z.enum([
   "mcp.call",
   "mcp.task",
   "model.sample",
+  "schedule.next",
   "task.run",
   "agent.open",
 ]);
@@ -144,6 +146,8 @@ export const portArgs = {
     messages: SampleMessages,
     maxOutputTokens: z.int().min(1),
   }),
+  /** When a schedule is due next. Yields a `NextDue`. */
+  "schedule.next": NextDueArgs,
   /** Does the work of a task to its end, on behalf of its session. Yields a `TaskOutcome`. */
   "task.run": z.strictObject({ task: TaskId, owner: RootAddress, work: TaskWork }),
   /** Makes the session of a child agent, with its catalog and connections, unless it is there. */

@@ -51,6 +51,7 @@ export const FailureCode = z.enum([
   "secret_unavailable",
   "shell_missing",
   "spawn_failed",
+  "resource_exhausted",
   "process_unidentified",
   "artifact_failed",
   // Child agents.
@@ -63,7 +64,6 @@ export const FailureCode = z.enum([
   "child_not_closed",
   "child_not_found",
   "child_busy",
-  "session_closed",
   "session_not_yours",
   // Background tasks.
   "no_host",
@@ -113,6 +113,8 @@ export const FailureCode = z.enum([
   "turn_canceled",
   "budget_exceeded",
   "budget_exhausted",
+  "cancels_waiting",
+  "session_closed",
   "prompt_queue_full",
   "catalog_unavailable",
   "tool_name_collision",
@@ -125,6 +127,8 @@ export const FailureCode = z.enum([
   "implementation_not_approved",
   "implementation_unknown",
   "relay_target_unknown",
+  "schedule_not_found",
+  "schedules_full",
   // Connected programs.
   "program_invalid",
   "program_fingerprint_mismatch",

@@ -31,7 +31,7 @@ export const TaskNews = z.string().regex(/^tsk_[0-9A-HJKMNP-TV-Z]{26}(?:#[1-9][0
 export type TaskNews = z.infer<typeof TaskNews>;
 
 /** The kinds of root actors that this release knows; the first part of a root's address. */
-export const RootKind = z.enum(["session", "catalog", "connection", "supervisor", "task"]);
+export const RootKind = z.enum(["session", "catalog", "connection", "schedule", "supervisor", "task"]);
 /** A kind of root actor. */
 export type RootKind = z.infer<typeof RootKind>;
 
@@ -66,7 +66,7 @@ export function serverOf(connection: RootAddress): ServerId {
   return nameOf(connection).replace(/@.*$/, "");
 }
 
-/** The session that a root belongs to: itself, or the one that its catalog, connection or task serves; else undefined. */
+/** The session that a root belongs to: itself, or that of its catalog, connection, schedule or task; else undefined. */
 export function sessionOf(root: RootAddress): RootAddress | undefined {
   switch (rootKindOf(root)) {
     case "session":
@@ -74,6 +74,7 @@ export function sessionOf(root: RootAddress): RootAddress | undefined {
     case "catalog":
       return `session/${nameOf(root)}`;
     case "connection":
+    case "schedule":
     case "task":
       return `session/${nameOf(root).replace(/^[^@]*@/, "")}`;
     default:

@@ -1,7 +1,10 @@
 import { budgetLimits } from "./budget_limits.ts";
 import { commandLimits } from "./command_limits.ts";
+import { fixtureLimits } from "./fixture_limits.ts";
 import { httpLimits } from "./http_limits.ts";
+import { oauthLimits } from "./oauth_limits.ts";
 import { roundLimits } from "./round_limits.ts";
+import { scheduleLimits } from "./schedule_limits.ts";
 import { taskLimits } from "./task_limits.ts";
 import { toolLimits } from "./tool_limits.ts";
 
@@ -32,6 +35,8 @@ export const limits = {
   /** Commands that wait for one connection: all are answered in one step, which may hand over only so much (K8). */
   connectionCommandsMax: 256,
   noticesMax: 32,
+  /** Cancels of one session that wait for what they stop. */
+  cancelsWaitingMax: 64,
 
   mailboxMessagesMax: 1_000,
   crankAsksMax: 1_000,
@@ -258,34 +263,14 @@ export const limits = {
   mcpTaskMessageCharactersMax: 500,
   ...roundLimits,
 
-  /** One request of a login: metadata, registration, tokens. Milliseconds. */
-  oauthRequestMs: 10_000,
-  oauthAnswerBytesMax: 256 * 1_024,
-  oauthRedirectsMax: 3,
-  /** How long a person may take in the browser. Milliseconds. */
-  oauthCallbackMs: 300_000,
-  /** Requests to the page that the browser comes back to, until the login is given up. */
-  oauthCallbackRequestsMax: 100,
-  /** How long before its end a token is renewed; shorter lives are halved. Milliseconds. */
-  oauthRefreshAheadMs: 60_000,
-  /** How long an authorization server that did not answer is not asked again. Milliseconds. */
-  oauthFailureHoldMs: 5_000,
-  /** How long another process is waited for that renews the same token. Milliseconds. */
-  oauthLockMs: 30_000,
-  oauthLockPollMs: 50,
-  oauthScopesMax: 64,
-  oauthScopeCharactersMax: 256,
-  /** What the redactor can look for. */
-  oauthTokenCharactersMax: 8_192,
-  oauthCredentialsMax: 256,
-  oauthRecordBytesMax: 64 * 1_024,
-  oauthEndpointsMax: 32,
-  oauthChallengeCharactersMax: 8_192,
+  ...oauthLimits,
 
   ...budgetLimits,
-
   ...commandLimits,
   ...taskLimits,
+  ...fixtureLimits,
+
+  ...scheduleLimits,
 
   ...httpLimits,
 

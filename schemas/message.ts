@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { AgentDefinition } from "./agent.ts";
 import { Budget } from "./budget.ts";
+import { CancelScope } from "./cancel.ts";
 import { CatalogRef, CatalogSource } from "./catalog.ts";
 import { CloseStrictness, Parentage, sessionAnswered } from "./child_agent.ts";
 import { HostPolicy } from "./config.ts";
@@ -16,6 +17,7 @@ import { Principal } from "./principal.ts";
 import { SessionScope } from "./profile.ts";
 import { Json } from "./json.ts";
 import { RefreshRule } from "./refresh.ts";
+import { ScheduleInput } from "./schedule.ts";
 import { ChildSpec, SupervisorPolicy } from "./supervision.ts";
 import { TaskInput, taskLetters, TaskMessage } from "./task.ts";
 import { TurnOutcome } from "./turn_outcome.ts";
@@ -64,7 +66,14 @@ export const SessionMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("session.prompt"), text, replyTo: RootAddress.optional() }),
   /** Calls one tool under the session's gates, in a turn of its own (DM-12). */
   z.strictObject({ type: z.literal("session.call"), call: HostCall }),
-  z.strictObject({ type: z.literal("session.cancel"), reason: z.string().max(500) }),
+  /** Answered once what was to be stopped has ended: see `CancelReport`. The turn, if no scope is said. */
+  z.strictObject({
+    type: z.literal("session.cancel"),
+    reason: z.string().max(500),
+    scope: CancelScope.exactOptional(),
+    /** Which call of the turn that runs, for the scope `call`: `call/<step>.<i>`. */
+    call: z.string().max(128).exactOptional(),
+  }),
   /** Answers for the whole session end: those that a principal gave, or all (DM-36). */
   z.strictObject({ type: z.literal("session.revoke"), principal: Principal.optional() }),
   z.strictObject({ type: z.literal("session.relay"), to: RootAddress, text }),
@@ -140,6 +149,14 @@ export const ConnectionMessage = z.discriminatedUnion("type", [
 /** A message that a connection takes. */
 export type ConnectionMessage = z.infer<typeof ConnectionMessage>;
 
+/** Messages that a schedule takes. */
+export const ScheduleMessage = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("schedule.delete") }),
+  sessionAnswered,
+]);
+/** A message that a schedule takes. */
+export type ScheduleMessage = z.infer<typeof ScheduleMessage>;
+
 /** Messages that a supervisor takes. */
 export const SupervisorMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("child.add"), child: ChildSpec }),
@@ -185,6 +202,7 @@ export const rootInputs = {
     catalog: RootAddress,
     declaration: McpDeclaration,
   }),
+  schedule: ScheduleInput,
   supervisor: z.strictObject({ address: RootAddress, policy: SupervisorPolicy }),
   task: TaskInput,
 } as const;
@@ -194,6 +212,7 @@ export const rootMessages = {
   session: SessionMessage,
   catalog: CatalogMessage,
   connection: ConnectionMessage,
+  schedule: ScheduleMessage,
   supervisor: SupervisorMessage,
   task: TaskMessage,
 } as const;

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { Spent } from "./budget.ts";
 import { AgentWork, childMessages, ChildStanding } from "./child_agent.ts";
+import { childQuestionMessages, taskQuestionLetters } from "./child_question.ts";
 import { Failure } from "./failure.ts";
 import { Digest, RootAddress, TaskId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
@@ -144,6 +145,7 @@ export const TaskMessage = z.discriminatedUnion("type", [
   /** Its session does not let it begin, ever. */
   z.strictObject({ type: z.literal("task.refused"), failure: Failure }),
   ...childMessages,
+  ...childQuestionMessages,
 ]);
 /** A message that a task takes. */
 export type TaskMessage = z.infer<typeof TaskMessage>;
@@ -183,4 +185,5 @@ export const taskLetters = [
   }),
   /** It has a prompt again, and wants to go on. */
   z.strictObject({ type: z.literal("task.resumed"), task: TaskId }),
+  ...taskQuestionLetters,
 ] as const;

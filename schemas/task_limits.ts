@@ -23,7 +23,6 @@ export const taskLimits = {
   childToolsMax: 256,
   childSlotsMax: 32,
   childSlotCharactersMax: 64,
-  agentNameShownCharactersMax: 60,
   /** How long a child may take to end by itself, and once it is told to stop. Milliseconds. */
   childGraceMs: 30_000,
   childForceMs: 60_000,
@@ -54,4 +53,8 @@ export const taskLimits = {
   yieldMsMax: 300_000,
   /** Endings that wait to be told to the model; the oldest are told no more, and noted. */
   taskNoticesMax: 256,
+  /** A name in the path of a child agent. */
+  agentNameShownCharactersMax: 60,
+  /** Tools that are named of those about which nobody could be asked. */
+  unaskedToolsNamedMax: 8,
 } as const;

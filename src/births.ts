@@ -1,4 +1,4 @@
-/** The roots that a runtime brings into the world: its supervisor, and sessions with their catalogs and connections. */
+/** The roots that a runtime brings into the world: its supervisor, and sessions with their catalogs, connections and schedules. */
 import type { Holder } from "../actors/child_rights.ts";
 import { childServers } from "./agents/child_servers.ts";
 import type { Lineage } from "./agents/lineage.ts";
@@ -11,6 +11,7 @@ import type { Json } from "../schemas/json.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import { rootInputs, rootMessages, type SessionServer } from "../schemas/message.ts";
 import { localOperator, principalText } from "../schemas/principal.ts";
+import type { ScheduleInput } from "../schemas/schedule.ts";
 import type { TaskInput } from "../schemas/task.ts";
 import { submit } from "./kernel/command.ts";
 import { create } from "./kernel/create.ts";
@@ -27,7 +28,8 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
   const id = kernel.seams.nextId("ses");
   const address: RootAddress = `session/${id}`;
   const catalog: RootAddress = `catalog/${id}`;
-  const title = draft.title ?? draft.agent.name;
+  const { parent } = draft;
+  const title = draft.title ?? parent?.path.at(-1) ?? draft.agent.name;
   const servers = serversOf(address, draft.servers ?? []);
   // The session last: units become durable in order, so no crash leaves a session that waits for what never comes.
   const births = [
@@ -52,7 +54,8 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
       scope: draft.scope,
       installation: kernel.journal.format.installation,
       budget: draft.budget,
-    }, { title }),
+      ...(parent === undefined ? {} : { parent }),
+    }, { title, ...(parent === undefined ? {} : { parent: parent.task }) }),
   ];
   await Promise.all(births);
   return address;
@@ -111,6 +114,11 @@ export async function createChildSession(kernel: Kernel, draft: ChildDraft): Pro
       bear(kernel, kind, one, { title: name, ...(kind === "session" ? { parent: parent.task } : {}) })
     ),
   );
+}
+
+/** Creates a schedule of a session; resolves once it is durable. */
+export function createSchedule(kernel: Kernel, input: ScheduleInput): Promise<void> {
+  return bear(kernel, "schedule", { ...input }, { title: input.prompt });
 }
 
 /** Tells a session all its servers; connections that it never had come first. Resolves once the session knows. */

@@ -12,6 +12,7 @@ import type { StoredReply } from "./kernel/kernel.ts";
 import type { SuspendedCalls } from "./mcp/suspended_calls.ts";
 import type { ProgramRegistry } from "./programs/program_registry.ts";
 import type { Redactor } from "./redact/redactor.ts";
+import type { Schedules } from "./schedules.ts";
 import type { Seams } from "./seams.ts";
 import type { TaskDesk } from "./tasks/task_desk.ts";
 
@@ -45,6 +46,7 @@ export interface HostServices {
   /** Calls that servers hold open while a person is asked. */
   readonly suspended: SuspendedCalls<Attempt>;
   readonly programs: ProgramRegistry;
+  readonly schedules: Schedules;
   /** Background tasks. */
   readonly tasks: TaskDesk;
   /** Child agents. */

@@ -1,8 +1,10 @@
 /** Composition root of a runtime that owns its store: opens, recovers, runs, and stops it. */
 import { notYours } from "../actors/session_close.ts";
 import { catalogOf } from "../actors/library.ts";
+import { pathOf } from "./ancestors.ts";
 import type { AgentDefinition } from "../schemas/agent.ts";
 import type { Budget } from "../schemas/budget.ts";
+import type { Parentage } from "../schemas/child_agent.ts";
 import type { CatalogSource } from "../schemas/catalog.ts";
 import type { HostPolicy } from "../schemas/config.ts";
 import type { RootRecord } from "../schemas/entry.ts";
@@ -15,8 +17,6 @@ import type { SessionScope } from "../schemas/profile.ts";
 import { localOperator, type Principal, principalText } from "../schemas/principal.ts";
 import { cleanMessage, createDoorRedactor, mayBeSecret } from "./effects/clean.ts";
 import { AgentDesk } from "./agents/agent_desk.ts";
-import { createAgentOpen } from "./effects/agent_open.ts";
-import { createCatalogSeal } from "./effects/catalog_seal.ts";
 import { Conversations } from "./effects/conversation.ts";
 import type { Attempt } from "./effects/adapter.ts";
 import type { Performers } from "./effects/performer.ts";
@@ -24,7 +24,6 @@ import { loadShelved } from "./effects/shelved.ts";
 import { findClosedQuestion } from "./effects/closed_question.ts";
 import { RawArguments } from "./effects/raw_arguments.ts";
 import { QuestionDesk, type QuestionDeskOptions } from "./effects/question_ask.ts";
-import { createTimerSet } from "./effects/timer_set.ts";
 import { type Journal, openJournal } from "./journal/journal.ts";
 import type { Store, StoreError } from "./journal/store.ts";
 import { type Acknowledgements, submit } from "./kernel/command.ts";
@@ -33,9 +32,9 @@ import { passivateIdle } from "./kernel/passivate.ts";
 import { recover, type Recovery } from "./kernel/recover.ts";
 import { createKernel, type KernelParts } from "./kernel/start.ts";
 import { halt, stop } from "./kernel/stop.ts";
-import { createChildStart, createChildStop } from "./kernel/supervise.ts";
 import { machineCode } from "./machine_code.ts";
 import { createSession, createSupervisor, declareServers } from "./births.ts";
+import { createOwnPerformers } from "./own_performers.ts";
 import {
   type ProgramRegistration,
   ProgramRegistry,
@@ -46,6 +45,7 @@ import { SuspendedCalls } from "./mcp/suspended_calls.ts";
 import type { Redactor } from "./redact/redactor.ts";
 import { type RefreshReport, refreshServers, tellConnection } from "./refresh.ts";
 import type { HostPerformers, HostServices } from "./host_services.ts";
+import { Schedules } from "./schedules.ts";
 import type { Seams } from "./seams.ts";
 import { TaskDesk } from "./tasks/task_desk.ts";
 import { reportOf, type TurnReport } from "./turn_report.ts";
@@ -73,6 +73,8 @@ export interface RuntimeOptions {
   readonly redactor?: Redactor;
   /** Programs that are connected before anything goes on; others come later by `registerProgram`. */
   readonly programs?: readonly ProgramRegistration[];
+  /** True: no schedule becomes due in this runtime. Default false. */
+  readonly holdsSchedules?: boolean;
   /** Roots kept awake when idle. Default 1,000. */
   readonly awakeMax?: number;
 }
@@ -94,6 +96,8 @@ export interface SessionDraft {
   /** What it may spend in all, besides what its agent says: the stricter one counts, field by field. */
   readonly budget?: Budget | undefined;
   readonly title?: string;
+  /** Set for the session of a child agent. */
+  readonly parent?: Parentage;
 }
 
 /** A prompt that was given: accepted means durable; the report comes when its turn has ended, durably. */
@@ -109,6 +113,7 @@ export interface Runtime {
   readonly questions: QuestionDesk;
   readonly conversations: Conversations;
   readonly recovery: Recovery;
+  readonly schedules: Schedules;
   readonly tasks: TaskDesk;
   readonly agents: AgentDesk;
   /** Makes a session and its catalog; resolves once both are durable. */
@@ -145,7 +150,7 @@ const supervisorAddress: RootAddress = "supervisor/main";
 
 /** Opens a store as its one owner, recovers what was open, and starts to run. */
 export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { seams } = options;
+  const { seams, holdsSchedules = false } = options;
   const made: { kernel: Kernel | undefined } = { kernel: undefined };
   const onFatal = (error: StoreError) => {
     if (made.kernel !== undefined) halt(made.kernel, error);
@@ -155,20 +160,22 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const conversations = new Conversations(journal);
   const redactor = options.redactor ?? createDoorRedactor(undefined, { now: () => seams.clock.now() });
   const suspended = new SuspendedCalls<Attempt>();
+  const kernelOf = () => made.kernel as Kernel;
   const questions = new QuestionDesk({
     seams,
     hasAnswerer: options.hasAnswerer ?? (() => true),
     mayAnswer: options.mayAnswer,
     findClosed: (id) => findClosedQuestion(journal, id),
     isSecret: (text) => mayBeSecret(redactor, text),
+    pathOf: (root) => pathOf(kernelOf().records, root),
     untilGone: (root, call) => suspended.untilGone(root, call),
   });
-  const kernelOf = () => made.kernel as Kernel;
   const rawArguments = new RawArguments();
   const { installation = unnamedInstallation } = journal.format;
   const programs = new ProgramRegistry({ installation, digest: seams.digest });
   // Before anything goes on: what waits for a program meets it.
   for (const registration of options.programs ?? []) await programs.register(registration);
+  const schedules = new Schedules(kernelOf, redactor);
   const tasks = new TaskDesk(kernelOf);
   const agents = new AgentDesk(kernelOf, tasks);
   const services: HostServices = {
@@ -180,21 +187,14 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     seams,
     redactor,
     programs,
+    schedules,
     tasks,
     agents,
     tellConnection: (connection, message) => tellConnection(kernelOf(), connection, message),
   };
   const performers: Performers = {
     ...options.performers(services),
-    "question.ask": questions.perform,
-    "timer.set": createTimerSet(seams),
-    "catalog.seal": createCatalogSeal({
-      digest: seams.digest,
-      putBlob: (blob) => journal.writer.putBlob(blob),
-    }),
-    "agent.open": createAgentOpen(kernelOf),
-    "child.start": createChildStart(kernelOf),
-    "child.stop": createChildStop(kernelOf),
+    ...createOwnPerformers({ seams, journal, questions, kernelOf, holdsSchedules }),
   };
   const kernel = createKernel({
     seams,
@@ -211,7 +211,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   kernel.supervisor = supervisorAddress;
   const recovery = await recover(kernel);
   if (!kernel.records.has(supervisorAddress)) await createSupervisor(kernel, supervisorAddress);
-  const parts = { kernel, journal, questions, conversations, recovery, programs, tasks, agents };
+  const parts = { kernel, journal, questions, conversations, recovery, programs, schedules, tasks, agents };
   return runtimeOf(parts, { ...options, redactor });
 }
 
@@ -225,7 +225,10 @@ function refuseForeign({ records }: Kernel, session: RootAddress, message: Sessi
 }
 
 type RuntimeParts =
-  & Pick<Runtime, "kernel" | "journal" | "questions" | "conversations" | "recovery" | "tasks" | "agents">
+  & Pick<
+    Runtime,
+    "kernel" | "journal" | "questions" | "conversations" | "recovery" | "schedules" | "tasks" | "agents"
+  >
   & Pick<HostServices, "programs">;
 
 function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly redactor: Redactor }): Runtime {

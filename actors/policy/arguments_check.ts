@@ -31,6 +31,19 @@ export function checkArguments(
   return check?.(given);
 }
 
+/** Actions of the runtime's own tools that only look: they need no capability (DM-16). */
+const looks: { readonly [tool: string]: readonly string[] } = { schedule_manage: ["list"] };
+
+/** True for a call of one of the runtime's own tools that only looks, by its action. */
+export function isLook(
+  { canonicalName, sourceKind, governance }: CatalogEntry,
+  { action }: JsonObject,
+): boolean {
+  const isOwn = sourceKind === "troupe" || governance === "whitelist_only";
+  const actions = isOwn && Object.hasOwn(looks, canonicalName) ? looks[canonicalName] : undefined;
+  return typeof action === "string" && actions?.includes(action) === true;
+}
+
 /** Names of files that usually hold secrets, in lower case. */
 const names = new Set([
   ".git-credentials",

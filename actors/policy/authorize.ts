@@ -5,7 +5,7 @@ import type { CommandReview } from "../../schemas/command_review.ts";
 import type { Grant, KeptGrant } from "../../schemas/grant.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
-import { type ArgumentsFinding, checkArguments } from "./arguments_check.ts";
+import { type ArgumentsFinding, checkArguments, isLook } from "./arguments_check.ts";
 import { callScope } from "./approval_scope.ts";
 import { matchCapability } from "./capability.ts";
 import {
@@ -159,7 +159,7 @@ function checkEnabled({ entry }: AuthorizeRequest): Finding {
 }
 
 function checkCapability({ entry, capabilities, arguments: given = {} }: AuthorizeRequest): Finding {
-  const { capability } = entry.definition;
+  const capability = isLook(entry, given) ? undefined : entry.definition.capability;
   const needed = [...(capability === undefined ? [] : [capability]), ...commandCapabilities(entry, given)];
   const granted = needed.map((one) => ({ one, by: matchCapability(capabilities, one) }));
   const missing = granted.find(({ by }) => by === undefined)?.one;

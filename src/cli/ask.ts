@@ -209,13 +209,14 @@ const asked: { readonly [K in QuestionKind]: string } = {
  * `whole`: all that is approved, however long; `short`: its preview, with what is left out counted.
  */
 export function describeQuestion(question: OpenQuestion, extent: "whole" | "short"): readonly string[] {
-  const { id, subject, whole, shown } = question;
+  const { id, path, subject, whole, shown } = question;
   const { kind, tool, title, risk, reason, preview } = subject;
   const text = extent === "whole" ? whole ?? preview : preview;
   const argumentRows = kind === "connect"
     ? connectRows(preview)
     : [[kind === "sampling" ? "texts" : "arguments", text] as const];
   const rows: readonly (readonly [name: string, value: string])[] = [
+    ...(path === undefined ? [] : [["asked by", path.join(" > ")] as const]),
     ["tool", `${tool} (${title})`],
     ["risk", risk],
     ["because", reason],

@@ -29,9 +29,9 @@ export async function awaitTasks(
   seat: Seat,
   { session, view }: { readonly session: RootAddress; readonly view: TasksView },
 ): Promise<void> {
-  const waiting = new Set((await openTasks(seat.host, session)).map(({ id }) => id));
-  if (waiting.size === 0) return;
-  view.note(`Waiting for ${waiting.size === 1 ? "a task" : `${waiting.size} tasks`} (Ctrl-C cancels)`);
+  const begun = await whoeverOwns(seat, view, () => openTasks(seat.host, session));
+  if (begun.length === 0) return;
+  view.note(`Waiting for ${begun.length === 1 ? "a task" : `${begun.length} tasks`} (Ctrl-C cancels)`);
   const gone = new AbortController();
   const left = Promise.withResolvers<never>();
   left.promise.catch(() => {});
@@ -43,13 +43,12 @@ export async function awaitTasks(
     cancelAll(seat, session).catch((error) => view.note(reportError(error).message));
   });
   const onEnd = (record: TaskRecord) => {
-    waiting.delete(record.id);
     cli.terminal.status(undefined);
     view.ended(record);
   };
   showStatus(cli, { seat, session }, gone.signal);
   try {
-    await Promise.race([untilEnd({ seat, session, view, onEnd }, gone.signal), left.promise]);
+    await Promise.race([untilEnd({ seat, session, view, onEnd, begun }, gone.signal), left.promise]);
   } finally {
     gone.abort();
     cli.terminal.status(undefined);
@@ -63,26 +62,35 @@ interface Waiting {
   readonly session: RootAddress;
   readonly view: TasksView;
   readonly onEnd: (record: TaskRecord) => void;
+  readonly begun: readonly TaskRecord[];
 }
 
 /** If another process holds the store and ends first, the tasks end with it: what became of them is told from here. */
-async function untilEnd({ seat, session, view, onEnd }: Waiting, signal: AbortSignal): Promise<void> {
-  const before = new Map((await openTasks(seat.host, session)).map((task) => [task.id, task]));
+async function untilEnd(
+  { seat, session, view, onEnd, begun }: Waiting,
+  signal: AbortSignal,
+): Promise<void> {
+  const untold = new Set(begun.map(({ id }) => id));
+  await whoeverOwns(seat, view, () =>
+    untilTasksEnd(seat.host, session, signal, (record) => {
+      untold.delete(record.id);
+      onEnd(record);
+    }));
+  if (untold.size === 0) return;
+  for (const record of await seat.host.listTasks(session)) if (untold.has(record.id)) onEnd(record);
+}
+
+/** Does `work`, again from here if another process held the store and ended. */
+async function whoeverOwns<T>(seat: Seat, view: TasksView, work: () => Promise<T>): Promise<T> {
   for (let tries = 1;; tries++) {
     try {
-      await untilTasksEnd(seat.host, session, signal, (record) => {
-        before.delete(record.id);
-        onEnd(record);
-      });
-      break;
+      return await work();
     } catch (error) {
       if (tries === triesMax || reportError(error).code !== "door_closed") throw error;
       view.note("The process that held the store has ended: opening it here");
       await seat.reopen();
     }
   }
-  if (before.size === 0) return;
-  for (const record of await seat.host.listTasks(session)) if (before.has(record.id)) onEnd(record);
 }
 
 async function cancelAll({ host }: Seat, session: RootAddress): Promise<void> {

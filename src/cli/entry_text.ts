@@ -1,8 +1,10 @@
 /** One entry of a journal in one line for people. */
 import type { Entry } from "../../schemas/entry.ts";
 import type { JsonObject } from "../../schemas/json.ts";
+import { ScheduleTimes } from "../../schemas/schedule.ts";
 import { previewArguments } from "../../actors/preview.ts";
 import { isPaused } from "../journal/named_blobs.ts";
+import { timesText } from "../schedule_text.ts";
 import { visible } from "../tools/visible.ts";
 import { noteText, ruleText } from "./note_text.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
@@ -17,6 +19,10 @@ function textOf({ kind, type, body }: Entry): string | undefined {
   switch (kind) {
     case "created": {
       const server = peekText(body, "input", "declaration", "server");
+      const times = ScheduleTimes.safeParse(peek(body, "input", "times"));
+      if (times.success) {
+        return `${timesText(times.data)}: ${JSON.stringify(peekText(body, "input", "prompt"))}`;
+      }
       return server === "" ? `agent ${peekText(body, "input", "agent", "name") || "-"}` : `server ${server}`;
     }
     case "input":
@@ -98,6 +104,8 @@ function intentText(type: string, args: unknown): string | undefined {
       return `${peekText(args, "subject", "tool")}: ${peekText(args, "subject", "reason")}`;
     case "model.sample":
       return `for the server ${peekText(args, "server")}, ${peekList(args, "messages").length} messages`;
+    case "schedule.next":
+      return `${peekText(args, "expression")} in ${peekText(args, "zone")}`;
     case "timer.set":
       return peekText(args, "label");
     case "mcp.connect":

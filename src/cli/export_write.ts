@@ -119,7 +119,8 @@ async function blobOf(
   }
 }
 
-class SealedLines {
+/** Lines as an export has them: sealed piece by piece. */
+export class SealedLines {
   readonly #request: Pick<ExportRequest, "digest" | "write">;
   #seal = exportGenesis;
   #lines: string[] = [];

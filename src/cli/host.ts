@@ -23,6 +23,8 @@ export interface ActingOptions {
   readonly strict: boolean;
   /** True if questions are answered: by a person at the terminal, or by an order given for one. */
   readonly isAttended: boolean;
+  /** True: if the store is opened here, no schedule becomes due. */
+  readonly holdsSchedules?: boolean;
 }
 
 /** Where the store of a command is. */

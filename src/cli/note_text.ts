@@ -1,6 +1,9 @@
 /** One note of a journal in one line for people. */
 import { RefreshRule } from "../../schemas/refresh.ts";
+import { ScheduleState } from "../../schemas/schedule.ts";
 import { peek, peekList, peekText } from "../peek.ts";
+import { scheduleText } from "../schedule_text.ts";
+import { durationText } from "./table.ts";
 
 /** Most tools that one line names. */
 const namedMax = 6;
@@ -71,8 +74,25 @@ export function noteText(type: string, body: unknown): string | undefined {
     case "command.ended":
       return endedText(body);
     default:
-      return undefined;
+      return ofSchedule(type, body);
   }
+}
+
+function ofSchedule(type: string, body: unknown): string | undefined {
+  if (type === "schedule.fired") return firedText(body);
+  return type === "schedule.state" ? stateText(body) : undefined;
+}
+
+/** Whether a schedule was in time: what was missed while nothing ran is done once. */
+function firedText(body: unknown): string {
+  if (peek(body, "isOverdue") !== true) return "the session is given its prompt";
+  const late = durationText(Number(peekText(body, "lateMs")));
+  return `the session is given its prompt once, ${late} late: nothing ran when it was due`;
+}
+
+function stateText(body: unknown): string {
+  const state = ScheduleState.safeParse(body);
+  return state.success ? scheduleText(state.data) : peekText(body, "status");
 }
 
 /** What was started, where, and with which secrets, by name (DM-85). */

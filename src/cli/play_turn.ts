@@ -1,5 +1,5 @@
 /** Plays one turn at the terminal: gives the prompt, shows what happens, asks what must be asked, minds Ctrl-C. */
-import type { RootAddress } from "../../schemas/ids.ts";
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import type { ActingHost, HostEvent, Request } from "../host/host.ts";
 import type { TurnReport } from "../turn_report.ts";
 import { createAsker, type StandingAnswer } from "./ask.ts";
@@ -58,18 +58,21 @@ interface Playing extends TurnToPlay {
 
 async function playHere(cli: Cli, host: ActingHost, turn: Playing): Promise<TurnReport> {
   const { session, request, key, heard, standing, view } = turn;
-  const cancel = (reason: string) =>
-    host.cancel(session, reason).catch((error) => view.note(reportError(error).message));
+  const cancel = (reason: string, whose = session) =>
+    host.cancel(whose, { reason }).catch((error) => {
+      if (!gone.signal.aborted) view.note(reportError(error).message);
+    });
   const answers = standing !== undefined || cli.terminal.canAsk;
-  function giveUp(): void {
-    view.note("Nobody here can say whether that call happened: the turn is canceled");
-    cancel("A question about an uncertain call could not be answered");
+  function giveUp(whose = session): void {
+    const what = whose === session ? "the turn" : "the turn of the child agent";
+    view.note(`Nobody here can say whether that call happened: ${what} is canceled`);
+    cancel("A question about an uncertain call could not be answered", whose);
   }
   const asker = createAsker({
     cli,
     host,
     standing,
-    onUnanswerable: giveUp,
+    onUnanswerable: ({ root }) => giveUp(sessionOf(root)),
   });
   const left = Promise.withResolvers<never>();
   left.promise.catch(() => {});
@@ -81,22 +84,18 @@ async function playHere(cli: Cli, host: ActingHost, turn: Playing): Promise<Turn
     cancel("Ctrl-C at the terminal");
   });
   const gone = new AbortController();
-  /** Questions of the session's connections: answered, whoever did it, once the catalog has come. */
-  const ofConnections = new Set<string>();
   const hear = (event: HostEvent) => {
     cli.terminal.status(undefined); // It may be over: the next look says.
     if (event.type === "question") {
-      asker.take(event.question);
-      if (event.question.root !== session) ofConnections.add(event.question.id);
+      const { root, subject } = event.question;
+      if (answers) asker.take(event.question);
+      else if (root !== session && subject.kind === "uncertain") giveUp(sessionOf(root));
     }
+    if (event.type === "question_closed") asker.closed(event.id);
     if (event.type === "entries") {
       for (const { seq, kind, type, body } of event.entries) {
         heard.seq = seq;
         if (!answers && kind === "intent" && isUncertain(type, body)) giveUp();
-        if (kind === "outcome" && type === "question.ask") asker.closed(`${session}#${peekText(body, "id")}`);
-        if (kind !== "input" || !type.startsWith("catalog.")) continue;
-        for (const id of ofConnections) asker.closed(id);
-        ofConnections.clear();
       }
     }
     view.hear(event);

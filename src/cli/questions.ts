@@ -12,6 +12,7 @@ export const command = defineCommand({
   args: ["[QUESTION]"],
   about: [
     "Lists the questions that are open in the process that runs the store, oldest first, with what each would do.",
+    "A question of a child agent says by whom it is asked: the names from the topmost agent down, main > research.",
     "With QUESTION, one of them is shown whole, however long what it asks about is. Answer one with troupe answer.",
   ],
   options: { store: storeOption, json: jsonOption },

@@ -1,14 +1,14 @@
 /** `troupe replay`. */
 import type { Entry } from "../../schemas/entry.ts";
-import { type RootAddress, rootKindOf, sessionOf } from "../../schemas/ids.ts";
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { isInterned } from "../../actors/library.ts";
 import { readJson } from "../border.ts";
-import { CallReplay } from "../effects/call_replay.ts";
-import { ExposureReplay } from "../effects/exposure_replay.ts";
 import { shelve } from "../effects/shelved.ts";
+import { createBlobLoader } from "../fixture/fixture_blobs.ts";
+import { readFixture } from "../fixture/read_fixture.ts";
 import type { Records } from "../host/host.ts";
-import { replay, type ReplayReport } from "../kernel/replay.ts";
-import { machineCode } from "../machine_code.ts";
+import type { ReplayReport } from "../kernel/replay.ts";
+import { pagesOf, replayStream } from "../stream_replay.ts";
 import { type Call, type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
 import { exportLineBounds } from "./export_format.ts";
@@ -18,6 +18,9 @@ import { jsonLine } from "./json_line.ts";
 import { withProgress } from "./progress.ts";
 import { compareAgainst, printAgainst, refuseDrift } from "./replay_against.ts";
 import { diverged, printReplays } from "./replay_text.ts";
+import { type RootState, stateOf } from "./replay_state.ts";
+import { chunksOf, isFile, isFolder, openFile } from "./run_source.ts";
+import { replayWhatIf } from "./replay_what_if.ts";
 import { findSession } from "./session_name.ts";
 
 const options = {
@@ -30,10 +33,22 @@ const options = {
     kind: "flag",
     help: "replay what other code wrote too; it may diverge where that code decided otherwise",
   },
+  until: {
+    kind: "number",
+    value: "SEQ",
+    min: 1,
+    help: "replay this root alone, up to this entry and all that its message caused",
+  },
+  state: { kind: "flag", help: "show where the machines are then: the root, what is in it, what waits" },
   against: {
     kind: "text",
     value: "AGENT",
     help: "do not replay: list the tools that are not what this agent would get now, field by field",
+  },
+  "what-if": {
+    kind: "text",
+    value: "FILE",
+    help: "list the calls that the host's policy in this YAML file would have decided otherwise",
   },
   json: jsonOption,
 } as const;
@@ -47,15 +62,20 @@ export const command = defineCommand({
     "the tools that the model was told of, and the entries that calls were made with. A divergence names address,",
     "entry, what was expected and what came; exit code 1.",
     "A session is replayed with its catalog and its connections; no server is started.",
-    "FILE is what troupe export wrote (anything with a dot or a slash); it needs no store. SESSION is an id, an",
-    "unambiguous part of one, an address such as catalog/ses_…, or last.",
+    "With --what-if every recorded call is judged again under another policy of the host, as it would stand in the",
+    "host's troupe.yaml, alone or as its policy; nothing is performed, and what the model would then have done is not",
+    "asked. Exit code 1 if a call would have been decided otherwise.",
+    "FILE is what troupe export wrote, also as a fixture (anything with a dot or a slash); it needs no store. SESSION",
+    "is an id, an unambiguous part of one, an address such as catalog/ses_…, or last.",
   ],
   options,
   examples: [
     "troupe replay last",
     "troupe replay ./session.jsonl",
     "troupe replay last --strict --json",
+    "troupe replay last --until 16 --state",
     "troupe replay last --against ./my-agent",
+    "troupe replay last --what-if policy.yaml",
   ],
   run,
 });
@@ -63,9 +83,15 @@ export const command = defineCommand({
 async function run({ cli, options: given, args }: Call<typeof options>): Promise<0> {
   const name = args[0] ?? "";
   if (given.against !== undefined) return await runAgainst(cli, name, { ...given, against: given.against });
-  const modes = { anyCode: given["any-code"], strict: given.strict };
+  const whatIf = given["what-if"];
+  if (whatIf !== undefined) {
+    const { store, json } = given;
+    return await replayWhatIf(cli, { name, policy: whatIf, store, json });
+  }
+  const { strict, until, state } = given;
+  const modes = { anyCode: given["any-code"], strict, until, state };
   const replays = isFile(name)
-    ? [await replayFile(cli, name, modes)]
+    ? await replayNamed(cli, name, modes)
     : await replayStored(cli, name, { ...modes, store: given.store });
   if (given.json) { for (const replayed of replays) cli.terminal.out.line(replayLine(replayed)); }
   else printReplays(cli.terminal, replays);
@@ -97,8 +123,9 @@ async function runAgainst(
   }
 }
 
-function replayLine({ report, durationMs }: TimedReplay): string {
-  return jsonLine({ ...report, divergence: report.divergence ?? null, durationMs });
+function replayLine({ report, durationMs, state }: TimedReplay): string {
+  const shown = state === undefined ? {} : { state };
+  return jsonLine({ ...report, divergence: report.divergence ?? null, durationMs, ...shown });
 }
 
 /** Throws the first divergence, if there is one. */
@@ -107,22 +134,22 @@ export function refuseDivergence(replays: readonly TimedReplay[]): void {
   if (divergence !== undefined) throw diverged(divergence);
 }
 
-/** Ids and addresses of sessions have no dot, and only addresses have a slash. */
-function isFile(name: string): boolean {
-  if (name.includes(".") || name.startsWith("/")) return true;
-  return name.includes("/") && rootKindOf(name) === undefined;
-}
-
 /** What a replay is told besides the entries. */
 export interface ReplayModes {
   readonly anyCode: boolean;
   readonly strict: boolean;
+  /** The entry to stop at; undefined for the last one. */
+  readonly until?: number | undefined;
+  /** True if states are to be shown. */
+  readonly state?: boolean;
 }
 
 /** A replay and how long it took, reading included. */
 export interface TimedReplay {
   readonly report: ReplayReport;
   readonly durationMs: number;
+  /** Where the machines are behind the last entry, if that was asked for. */
+  readonly state?: RootState;
 }
 
 async function replayStored(
@@ -133,6 +160,8 @@ async function replayStored(
   const host = await openReading(cli, await locateStore(cli, store));
   try {
     const { address } = await findSession(host, name);
+    // An entry is one of one stream.
+    if (modes.until !== undefined) return [await replayRecords(cli, host, { address, ...modes })];
     return await replaySession(cli, host, { address, ...modes });
   } finally {
     await host.close();
@@ -168,6 +197,19 @@ export async function replayRecords(
   return await timed(cli, { address, pages: records.readPages(address), loadShelved, ...modes });
 }
 
+/** An export, or the folder of a fixture: troupe verify tells more of that, and this shows its states. */
+async function replayNamed(cli: Cli, name: string, modes: ReplayModes): Promise<readonly TimedReplay[]> {
+  if (!await isFolder(name)) return [await replayFile(cli, name, modes)];
+  const { roots, blobs } = await readFixture(name.replace(/(?<=.)\/+$/, ""), cli.seams.digest);
+  const loadShelved = createBlobLoader(blobs);
+  const replays: TimedReplay[] = [];
+  // The session comes first, and an entry is one of one stream.
+  for (const { root: { address }, entries } of modes.until === undefined ? roots : roots.slice(0, 1)) {
+    replays.push(await timed(cli, { address, pages: pagesOf(entries), loadShelved, ...modes }));
+  }
+  return replays;
+}
+
 async function replayFile(cli: Cli, name: string, modes: ReplayModes): Promise<TimedReplay> {
   using file = await openFile(name);
   const read = await withProgress(
@@ -175,12 +217,9 @@ async function replayFile(cli: Cli, name: string, modes: ReplayModes): Promise<T
     `reading ${name}`,
     () => readExport(chunksOf(file), name, cli.seams.digest),
   );
-  async function* pages(): AsyncIterable<readonly Entry[]> {
-    yield read.entries;
-  }
   return await timed(cli, {
     address: read.header.address,
-    pages: pages(),
+    pages: pagesOf(read.entries),
     loadShelved: createShelvedLoader(read),
     ...modes,
   });
@@ -192,42 +231,31 @@ type Source = ReplayModes & {
   readonly loadShelved: (hash: string) => Promise<void>;
 };
 
-async function timed(cli: Cli, source: Source): Promise<TimedReplay> {
+async function timed(cli: Cli, { until, state = false, ...source }: Source): Promise<TimedReplay> {
   const { clock, digest } = cli.seams;
   const startedAt = clock.now();
-  const exposure = new ExposureReplay({ ...source, code: machineCode });
-  const calls = new CallReplay(source);
-  const report = await withProgress(cli, `replaying ${source.address}`, (tell) => {
-    let entries = 0;
-    async function* counted(): AsyncIterable<readonly Entry[]> {
-      for await (const page of source.pages) {
-        for (const entry of page) {
-          await exposure.take(entry);
-          await calls.take(entry);
-        }
-        yield page;
-        entries += page.length;
-        tell(`${entries} entries`);
-      }
-    }
-    return replay({ ...source, pages: counted(), code: machineCode, digest });
-  });
-  const divergence = report.divergence ?? exposure.divergence ?? calls.divergence;
-  return { report: { ...report, divergence }, durationMs: clock.now() - startedAt };
+  let shown: RootState | undefined;
+  const report = await withProgress(cli, `replaying ${source.address}`, (tell) =>
+    replayStream({
+      ...source,
+      digest,
+      onProgress: (entries) => tell(`${entries} entries`),
+      ...(until === undefined ? {} : { until }),
+      ...(state ? { show: (root) => shown = stateOf(root) } : {}),
+    }));
+  const durationMs = clock.now() - startedAt;
+  if (report.divergence !== undefined) return { report, durationMs };
+  // Streams have no gaps: as many entries as there are, so far they go.
+  if (until !== undefined && until > report.entries) throw beyondEnd(source.address, until, report.entries);
+  if (state && shown === undefined) throw notReplayed(source.address);
+  return { report, durationMs, ...(shown === undefined ? {} : { state: shown }) };
 }
 
-async function openFile(name: string): Promise<Deno.FsFile> {
-  try {
-    return await Deno.open(name, { read: true });
-  } catch (error) {
-    const why = error instanceof Deno.errors.NotFound ? "there is no such file" : "it cannot be read";
-    throw new UsageError("file_not_found", `Cannot replay "${name}": ${why}`);
-  }
+function beyondEnd(address: RootAddress, until: number, last: number): UsageError {
+  return new UsageError("entry_not_found", `"${address}" has no entry ${until}: its last one is ${last}`);
 }
 
-async function* chunksOf(file: Deno.FsFile): AsyncIterable<Uint8Array> {
-  const buffer = new Uint8Array(65_536);
-  for (let count = await file.read(buffer); count !== null; count = await file.read(buffer)) {
-    yield buffer.slice(0, count);
-  }
+function notReplayed(address: RootAddress): UsageError {
+  const why = "other code wrote it, and only that has its states; --any-code replays it all the same";
+  return new UsageError("state_unavailable", `Cannot show the state of "${address}": ${why}`);
 }

@@ -5,6 +5,7 @@ import { firstDifference } from "./difference.ts";
 import { CheckFailedError } from "./exit.ts";
 import { jsonLine } from "./json_line.ts";
 import type { TimedReplay } from "./replay.ts";
+import { printState } from "./replay_state.ts";
 import { cutTo, durationText } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -16,10 +17,12 @@ export function printReplays(terminal: Terminal, replays: readonly TimedReplay[]
   const [first, ...others] = replays;
   if (first !== undefined) printReplay(terminal, first);
   const { out } = terminal;
-  for (const { report: { address, entries, intents, divergence } } of others) {
+  if (first?.state !== undefined) printState(terminal, first.state);
+  for (const { report: { address, entries, intents, divergence }, state } of others) {
     const compared = `${address}: ${number(entries)} entries, ${number(intents)} intents compared`;
     if (divergence === undefined) out.line(`${compared}, ${out.style.green("no divergence")}`);
     else out.line(`${compared}, ${out.style.red(`diverged at entry ${divergence.seq}: ${divergence.what}`)}`);
+    if (state !== undefined) printState(terminal, state);
   }
 }
 

@@ -12,6 +12,7 @@ import { withSeat } from "./seat.ts";
 import { jsonLine } from "./json_line.ts";
 import { createJsonView } from "./json_view.ts";
 import { createTranscript } from "./transcript.ts";
+import { sayWaiting } from "./waiting_schedules.ts";
 
 const options = {
   store: storeOption,
@@ -89,6 +90,7 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
     const ended = (record: TaskRecord) =>
       given.json ? cli.terminal.out.line(jsonLine({ task: record })) : view.note(endText(record));
     await awaitTasks(cli, seat, { session, view: { note: (text) => view.note(text), ended } });
+    if (!given.json) await sayWaiting(cli, seat.host, session);
     if (report.outcome !== "completed") throw notCompleted(report);
     return exitCodes.ok;
   });

@@ -2,9 +2,10 @@
  * A command that was allowed, from its arguments to its real end, in the foreground or the background (DM-96): planned
  * anew, given what it may have, started, followed, and its outputs kept.
  */
-import { type Failure, failure } from "../../schemas/failure.ts";
+import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { JsonObject } from "../../schemas/json.ts";
+import { exhaustionAdvice, isExhausted } from "../exhaustion.ts";
 import { baseEnvironment } from "../mcp/child_environment.ts";
 import { findCommand } from "../processes/command.ts";
 import type { CommandRun } from "../processes/command_run.ts";
@@ -61,7 +62,8 @@ export async function planLaunch(
   let home: string;
   try {
     home = await homeOf(root);
-  } catch {
+  } catch (error) {
+    if (isExhausted(error)) return exhausted();
     const advice = "make room, or make the store's folder writable";
     return failure("spawn_failed", `Cannot run this: its home cannot be made beside the store; ${advice}`);
   }
@@ -82,7 +84,8 @@ export async function readyLaunch(
   try {
     const artifacts = await options.openArtifacts(root, name);
     return { ...planned, env: { ...planned.base, ...bound.values }, bound: bound.values, artifacts };
-  } catch {
+  } catch (error) {
+    if (isExhausted(error)) return exhausted();
     const advice = "make room, or make the store's folder writable";
     return failure(
       "artifact_failed",
@@ -109,7 +112,14 @@ function spawnFailure(error: unknown, isShell: boolean): Failure {
       `Cannot run this: there is no ${name} here; use argv, or install ${name}`,
     );
   }
+  if (error.code === "process_resources_exhausted") {
+    return retryableFailure("resource_exhausted", error.message);
+  }
   return failure("spawn_failed", error.message);
+}
+
+function exhausted(): Failure {
+  return retryableFailure("resource_exhausted", `Cannot run this: ${exhaustionAdvice}`);
 }
 
 /** How a command is followed. */

@@ -1,15 +1,22 @@
 /** Options and operands of a command line, read as most programs read them. */
 
-/** True if one of the arguments is this option: long (also shortened, also with a value), or a letter in a cluster. */
+/**
+ * True if one of the arguments is this option: long (also shortened, also with a value), or a letter in a cluster. Behind
+ * `--` there are none, unless that may be the value of the option before it: `sort -T -- -o file` writes.
+ */
 export function hasOption(args: readonly string[], long: string, letter?: string): boolean {
-  for (const one of args) {
-    if (one === "--") return false;
+  for (const [place, one] of args.entries()) {
+    if (one === "--" && !isOption(args[place - 1])) return false;
     if (one.startsWith("--")) {
       const name = one.slice(2).split("=")[0] ?? "";
       if (long !== "" && name.length > 1 && long.startsWith(name)) return true;
     } else if (letter !== undefined && /^-[^-]/.test(one) && one.includes(letter)) return true;
   }
   return false;
+}
+
+function isOption(argument: string | undefined): boolean {
+  return argument !== undefined && /^-./.test(argument);
 }
 
 /** Arguments that are no options; `valued`: letters and long names whose value is an argument of its own. */

@@ -81,11 +81,9 @@ export const methods: { readonly [M in DoorMethod]: Method<M> } = {
   },
   refresh: async ({ host, params }) => [...await host.refreshServers(params.session)],
   prompt: givePrompt,
-  cancel: async ({ host, params }) => {
-    await host.cancel(params.session, params.reason);
-    return null;
-  },
+  cancel: ({ host, params: { session, ...order } }) => host.cancel(session, order),
   ...taskMethods,
+  unschedule: ({ host, params }) => host.deleteSchedule(params.schedule),
   questions: async ({ host, send }) => {
     for (const question of await host.listQuestions()) await send([writeQuestion(question)]);
     return null;
@@ -151,6 +149,7 @@ function* eventPieces(event: HostEvent): Iterable<DoorItem<"prompt">> {
       yield { type: "question", question: writeQuestion(event.question) };
       return;
     case "progress":
+    case "question_closed":
     case "quarantined":
       yield event;
   }

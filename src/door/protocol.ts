@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import { Budget } from "../../schemas/budget.ts";
+import { CancelReport, CancelScope } from "../../schemas/cancel.ts";
 import { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import { Failure } from "../../schemas/failure.ts";
 import { Digest, IntentId, RootAddress, ServerId, TaskId } from "../../schemas/ids.ts";
@@ -14,6 +15,7 @@ import { PermissionMode } from "../../schemas/mode.ts";
 import { SessionScope } from "../../schemas/profile.ts";
 import { TaskRecord } from "../../schemas/task.ts";
 import { Attachment } from "../../schemas/tool.ts";
+import { ScheduleState } from "../../schemas/schedule.ts";
 import { ToolError } from "../../schemas/tool_error.ts";
 import { Decision, QuestionSubject, WholeText } from "../../schemas/question.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
@@ -21,7 +23,7 @@ import { SessionHome } from "../host/session_home.ts";
 import { ActorState } from "../why/actor_state.ts";
 
 /** Version of the protocol; a client that speaks another one is told so. */
-export const doorVersion = 7;
+export const doorVersion = 9;
 
 const entries: z.ZodType<readonly Entry[]> = z.array(Entry);
 
@@ -29,6 +31,7 @@ const entries: z.ZodType<readonly Entry[]> = z.array(Entry);
 export const DoorQuestion = z.strictObject({
   id: z.string().max(200),
   root: RootAddress,
+  path: z.array(z.string().max(200)).max(limits.agentDepthMax + 2).readonly().optional(),
   subject: QuestionSubject,
   whole: WholeText.optional(),
   shown: Digest,
@@ -64,6 +67,7 @@ export const DoorEvent = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("progress"), root: RootAddress, id: IntentId, progress: Progress }),
   z.strictObject({ type: z.literal("quarantined"), root: RootAddress, reason: z.string() }),
   z.strictObject({ type: z.literal("question"), question: DoorQuestion }),
+  z.strictObject({ type: z.literal("question_closed"), id: z.string().max(200) }),
 ]);
 
 const nothing = z.strictObject({});
@@ -166,9 +170,14 @@ export const doorMethods = {
     }),
   },
   cancel: {
-    params: z.strictObject({ session: RootAddress, reason: z.string().max(500) }),
+    params: z.strictObject({
+      session: RootAddress,
+      reason: z.string().max(500),
+      scope: CancelScope.optional(),
+      call: z.string().max(128).optional(),
+    }),
     item: z.never(),
-    end: none,
+    end: CancelReport,
   },
   tasks: {
     params: z.strictObject({ session: RootAddress.optional() }),
@@ -183,6 +192,11 @@ export const doorMethods = {
   /** Waits for the end of a task. The owner stays as long. */
   task_end: { params: taskParams, item: z.never(), end: TaskRecord.nullable() },
   task_log: { params: taskParams.extend({ follow: z.boolean() }), item: DoorTaskSaid, end: none },
+  unschedule: {
+    params: z.strictObject({ schedule: RootAddress }),
+    item: z.never(),
+    end: ScheduleState.shape.status,
+  },
   questions: { params: nothing, item: z.array(DoorQuestion), end: none },
   /** Given in the name of the operator, whose token it was given with. */
   answer: {

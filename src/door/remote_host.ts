@@ -55,7 +55,7 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
       });
       return { ...report, failure: report.failure } satisfies TurnReport;
     },
-    cancel: async (session, reason) => void await client.call("cancel", { session, reason }),
+    cancel: (session, order) => client.call("cancel", { session, ...order }),
     listTasks: async (session) => {
       const tasks: TaskRecord[] = [];
       const params = session === undefined ? {} : { session };
@@ -67,6 +67,7 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
     untilTaskEnded: async (session, task, signal) =>
       await client.call("task_end", { session, task }, { signal }) ?? undefined,
     followTask: (session, task, { follow, signal }) => followTask(client, { session, task, follow }, signal),
+    deleteSchedule: (schedule) => client.call("unschedule", { schedule }),
     listQuestions: async () => {
       const questions: OpenQuestion[] = [];
       await client.call("questions", {}, { onItem: (piece) => questions.push(...piece.map(readQuestion)) });

@@ -13,7 +13,7 @@ const Created = z.looseObject({ input: z.looseObject({ principal: Principal }) }
 interface Mark {
   readonly turn: number;
   readonly atMs: number;
-  /** True for what the runtime told the model, as an answer of another session: no person's word. */
+  /** True for what no person said: news of the runtime, and prompts that another root gave, as a schedule does. */
   readonly isNotice: boolean;
 }
 
@@ -28,6 +28,8 @@ export class HistoryFold {
   readonly #fold = new ConversationFold();
   /** One for each message of the conversation, in its order. */
   readonly #marks: Mark[] = [];
+  /** Where prompts stand that another root gave. */
+  readonly #fromRoots = new Set<string>();
 
   take(entry: Entry): void {
     this.entries += 1;
@@ -37,6 +39,9 @@ export class HistoryFold {
       this.owner = data === undefined ? undefined : principalText(data.input.principal);
       this.beganAtMs = entry.at;
     }
+    if (entry.type === "session.prompt" && peekText(entry.body, "sender") !== "") {
+      this.#fromRoots.add(String(entry.seq));
+    }
     this.turns = Math.max(this.turns, turnIn(entry));
     this.#fold.take(entry);
     const { length } = this.#fold.messages;
@@ -45,7 +50,8 @@ export class HistoryFold {
     const added = entry.kind === "intent" ? peekList(entry.body, "args", "append") : [];
     while (this.#marks.length < length) {
       const item = added[this.#marks.length - (length - added.length)];
-      const isNotice = item !== undefined && peekText(item, "type") === "notice";
+      const isNotice = item !== undefined &&
+        (peekText(item, "type") === "notice" || this.#fromRoots.has(peekText(item, "seq")));
       this.#marks.push({ turn: this.turns, atMs: entry.at, isNotice });
     }
   }

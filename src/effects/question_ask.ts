@@ -17,6 +17,8 @@ export interface OpenQuestion {
   /** `<address>#<seq>.<n>`. */
   readonly id: string;
   readonly root: RootAddress;
+  /** If a child agent asks: the names from the root's session down to its own. */
+  readonly path?: readonly string[] | undefined;
   readonly subject: QuestionSubject;
   /** Everything of which the subject shows a part; absent if it shows all. */
   readonly whole?: string | undefined;
@@ -55,6 +57,8 @@ export interface QuestionDeskOptions {
   readonly findClosed: (id: string) => Promise<FoundQuestion | undefined>;
   /** True for a text that holds a secret: it is not given to a server, or to the agent, by a form. */
   readonly isSecret?: ((text: string) => boolean) | undefined;
+  /** Names the sessions down to a child agent's; undefined for roots of other sessions. */
+  readonly pathOf?: ((root: RootAddress) => readonly string[] | undefined) | undefined;
   /** Resolves once no call is held open any more that waits for an answer. */
   readonly untilGone?: ((root: RootAddress, call: IntentId) => Promise<void>) | undefined;
 }
@@ -71,6 +75,7 @@ export class QuestionDesk {
   /** Answers that were taken and may not be in the journal yet: the latest, oldest first. */
   readonly #taken = new Map<string, ClosedQuestion>();
   readonly #listeners = new Set<(question: OpenQuestion) => void>();
+  readonly #closedListeners = new Set<(question: OpenQuestion) => void>();
 
   constructor(options: QuestionDeskOptions) {
     this.#options = options;
@@ -86,6 +91,12 @@ export class QuestionDesk {
     this.#listeners.add(listener);
     for (const question of this.list()) listener(question);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Hears of every question that is open no more, however it ended. Returns how to stop. */
+  listenClosed(listener: (question: OpenQuestion) => void): () => void {
+    this.#closedListeners.add(listener);
+    return () => this.#closedListeners.delete(listener);
   }
 
   /**
@@ -120,14 +131,16 @@ export class QuestionDesk {
       () =>
         new Promise<Answer | "gone">((settle) => {
           const text = whole === undefined ? {} : { whole };
-          const question = { id: name, root, subject, ...text, shown, deadlineAtMs };
+          const path = this.#options.pathOf?.(root);
+          const from = path === undefined ? {} : { path };
+          const question = { id: name, root, ...from, subject, ...text, shown, deadlineAtMs };
           this.#open.set(name, { question, settle });
           for (const listener of this.#listeners) listener(question);
           const held = subject.elicitation?.held;
           if (held !== undefined) this.#options.untilGone?.(root, held).then(() => settle("gone"));
         }),
     );
-    this.#open.delete(name);
+    this.#close(name);
     switch (ended.type) {
       case "done":
         if (ended.value === "gone") return unwanted();
@@ -198,7 +211,7 @@ export class QuestionDesk {
     { decision, by, note }: GivenAnswer,
     content?: FormContent,
   ): void {
-    this.#open.delete(id);
+    this.#close(id);
     this.#taken.set(id, { end: "answered", decision, by });
     if (this.#taken.size > takenMax) {
       for (const oldest of this.#taken.keys()) {
@@ -208,6 +221,13 @@ export class QuestionDesk {
     }
     const more = { ...(note === undefined ? {} : { note }), ...(content === undefined ? {} : { content }) };
     settle({ decision, by, shown: question.shown, ...more });
+  }
+
+  #close(id: string): void {
+    const open = this.#open.get(id);
+    if (open === undefined) return;
+    this.#open.delete(id);
+    for (const listener of this.#closedListeners) listener(open.question);
   }
 
   /** The journal's word counts: an answer that was taken may have come too late for its call. */

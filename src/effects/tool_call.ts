@@ -9,6 +9,7 @@ import { type EffectClass, ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { ErrorProvenance } from "../../schemas/tool_error.ts";
 import type { GuardedClient } from "../net/guarded_client.ts";
 import type { Redactor } from "../redact/redactor.ts";
+import type { SessionSchedules } from "../schedules.ts";
 import type { Seams } from "../seams.ts";
 import type {
   BuiltinTool,
@@ -60,6 +61,8 @@ export interface ToolCallOptions {
   readonly seams: Seams;
   /** The one way out by HTTP; without it tools reach nothing. */
   readonly fetch?: GuardedClient["fetch"];
+  /** The schedules of a session, for one call by its key; without it there are none. */
+  readonly schedules?: (root: RootAddress, key: string) => SessionSchedules;
   /** Background tasks; without it tools have none. */
   readonly tasks?: TaskDesk;
   /** The past that a call may read; without it there is none. */

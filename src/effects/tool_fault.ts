@@ -1,11 +1,16 @@
 /** Tools that break off: what is told of them, and of what was thrown (CM-36). */
 import type { CatalogEntry } from "../../schemas/catalog.ts";
-import { type Failure, failure, type FaultClass } from "../../schemas/failure.ts";
+import { type Failure, failure, type FaultClass, retryableFailure } from "../../schemas/failure.ts";
 import type { Seams } from "../seams.ts";
+import { exhaustionAdvice, isExhausted } from "../exhaustion.ts";
 import type { Ended } from "./deadline.ts";
 
 /** Why a call failed whose tool brought no result, and of which a repeat harms nobody or nothing was applied. */
 export function brokenOff({ canonicalName }: CatalogEntry, ended: Ended<unknown>, how: string): Failure {
+  if (ended.type === "threw" && isExhausted(ended.error)) {
+    const message = `The tool "${canonicalName}" ${how}: ${exhaustionAdvice}`;
+    return classified(retryableFailure("resource_exhausted", message), ended);
+  }
   return classified(failure("tool_execution_failed", `The tool "${canonicalName}" ${how}`), ended);
 }
 

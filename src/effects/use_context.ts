@@ -1,12 +1,14 @@
 /** The one context that every adapter gets: all that a tool may see and use, frozen (LC-1, LC-8). */
 import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import type { TaskNews } from "../../schemas/ids.ts";
+import { failure } from "../../schemas/failure.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import { deepFreeze } from "../canonical.ts";
 import { type OwnAgents, ownAgents } from "../agents/own_agents.ts";
 import { type OwnTasks, ownTasks } from "../tasks/own_tasks.ts";
 import { HttpError } from "../net/http_error.ts";
+import type { SessionSchedules } from "../schedules.ts";
 import type { McpClient, ToolHandler, ToolUseContext } from "../tools/tool.ts";
 import { head, visible } from "../tools/visible.ts";
 import { cleanText } from "./clean.ts";
@@ -68,6 +70,7 @@ export function useContext(
     ...("round" in call.request.args && call.request.args.round !== undefined
       ? { round: deepFreeze(call.request.args.round) }
       : {}),
+    schedules: options.schedules?.(call.root, call.key) ?? noSchedules,
   });
 }
 
@@ -98,6 +101,13 @@ function noWayOut(): Promise<Response> {
   const message = "Cannot send a request: this runtime reaches nothing by HTTP";
   return Promise.reject(new HttpError("http_connect_failed", message, { wasSent: false }));
 }
+
+/** A runtime without schedules has none, and makes none. */
+const noSchedules: SessionSchedules = {
+  create: () => Promise.resolve(failure("schedules_full", "This runtime keeps no schedules")),
+  list: () => Promise.resolve([]),
+  remove: () => Promise.resolve(failure("schedule_not_found", "This runtime keeps no schedules")),
+};
 
 /** Catalogs never change, so one is looked through once. */
 const serversOf = new WeakMap<ResolvedCatalog, readonly McpClient[]>();

@@ -1,5 +1,5 @@
 /** Who answers questions: the givers of prompts, each for its own session. */
-import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
 import type { Principal } from "../../schemas/principal.ts";
 import type { QuestionDesk } from "../effects/question_ask.ts";
 
@@ -29,13 +29,15 @@ export class Answerers {
 
   /**
    * Denies questions of a session whose givers all said that they do not answer: silence never permits anything, and
-   * need not last an hour. A question of a session without a giver stays open for `troupe answer`.
+   * need not last an hour. A question of a session without a giver stays open for `troupe answer`. Who answers for a
+   * session answers for the child agents below it too: `sessionsAbove` names a root's session and those above it.
    */
-  denyUnheard(desk: QuestionDesk): () => void {
+  denyUnheard(desk: QuestionDesk, sessionsAbove: (root: RootAddress) => readonly RootAddress[]): () => void {
     return desk.listen((question) => {
-      const session = sessionOf(question.root) ?? question.root;
-      if (question.subject.kind === "uncertain" || !this.#givers.has(session)) return;
-      if (!this.#answers(session)) desk.deny(question.id, nobody, "Nobody is there who answers questions");
+      if (question.subject.kind === "uncertain") return;
+      const given = sessionsAbove(question.root).filter((session) => this.#givers.has(session));
+      if (given.length === 0 || given.some((session) => this.#answers(session))) return;
+      desk.deny(question.id, nobody, "Nobody is there who answers questions");
     });
   }
 

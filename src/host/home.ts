@@ -1,9 +1,11 @@
 /** The host's own places: its configuration and its default store. A project folder decides neither. */
 import { capabilityRuleProblem } from "../../actors/policy/known_capability.ts";
-import { HostConfig } from "../../schemas/config.ts";
+import { HostConfig, HostPolicy } from "../../schemas/config.ts";
 import type { SecretSources } from "../../schemas/secret.ts";
 import { StoreError } from "../journal/store.ts";
 import { ConfigError, readConfigFile } from "../config_file.ts";
+import { peek } from "../peek.ts";
+import { parseYaml } from "../yaml.ts";
 
 /** Reads variables of the environment. */
 export type Env = (name: string) => string | undefined;
@@ -17,12 +19,37 @@ export interface HostSettings {
 
 /** The configuration, with rules for capabilities that there are: what is misspelt would forbid nothing. */
 const CheckedConfig = HostConfig.superRefine(({ policy: { capabilities } }, { addIssue }) => {
-  for (const capability of Object.keys(capabilities)) {
-    const message = capabilityRuleProblem(capability);
-    const path = ["policy", "capabilities", capability];
-    if (message !== undefined) addIssue({ code: "custom", path, message, input: capabilities });
+  for (const { path, ...issue } of capabilityIssues(capabilities)) {
+    addIssue({ ...issue, path: ["policy", ...path] });
   }
 });
+
+const CheckedPolicy = HostPolicy.superRefine(({ capabilities }, { addIssue }) => {
+  for (const issue of capabilityIssues(capabilities)) addIssue(issue);
+});
+
+function capabilityIssues(capabilities: HostPolicy["capabilities"]) {
+  return Object.keys(capabilities).flatMap((capability) => {
+    const message = capabilityRuleProblem(capability);
+    const path = ["capabilities", capability];
+    return message === undefined ? [] : [{ code: "custom" as const, path, message, input: capabilities }];
+  });
+}
+
+/** Reads a policy of a host: a file of its own, or the `policy` of a whole configuration. */
+export async function readPolicyFile(file: string): Promise<HostPolicy> {
+  let text: string;
+  try {
+    text = await Deno.readTextFile(file);
+  } catch (error) {
+    const reason = error instanceof Deno.errors.NotFound ? "there is no such file" : "it cannot be read";
+    throw new ConfigError(`Cannot read the policy "${file}": ${reason}`, file, { line: 1, column: 1 });
+  }
+  const isConfig = peek(parseYaml(text, { file }).value, "policy") !== undefined;
+  return isConfig
+    ? (await readConfigFile(CheckedConfig, text, file)).policy
+    : await readConfigFile(CheckedPolicy, text, file);
+}
 
 /** Reads `troupe.yaml` of the host: `$TROUPE_CONFIG`, or in the user's configuration folder. Never a project's file. */
 export async function readHostSettings(env: Env): Promise<HostSettings> {

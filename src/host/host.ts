@@ -1,10 +1,12 @@
 /** What commands do with sessions, whoever holds the store: this process, or another one behind its door. */
 import type { AgentDefinition } from "../../schemas/agent.ts";
 import type { Budget } from "../../schemas/budget.ts";
+import type { CancelReport } from "../../schemas/cancel.ts";
 import type { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import type { RootAddress, TaskId } from "../../schemas/ids.ts";
 import type { HostCall } from "../../schemas/invocation.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
+import type { ScheduleState } from "../../schemas/schedule.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
 import type { TaskRecord } from "../../schemas/task.ts";
 import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
@@ -13,6 +15,7 @@ import type { RefreshReport } from "../refresh.ts";
 import type { LogPiece } from "../tasks/task_log.ts";
 import type { TurnReport } from "../turn_report.ts";
 import type { LiveState } from "../why/actor_state.ts";
+import type { CancelOrder } from "./canceling.ts";
 import type { LoadedServer } from "./declare.ts";
 import type { SessionHome } from "./session_home.ts";
 
@@ -74,14 +77,18 @@ export interface PromptOrder {
   readonly key: string;
   /** First entry of the session that the giver wants to hear of. */
   readonly fromSeq: number;
-  /** True if the giver answers questions of this session. If nobody does, a question is a denial. */
+  /** True if the giver answers questions of this session and its child agents. If nobody does, one is a denial. */
   readonly answers: boolean;
   /** Aborts when the giver has gone: it hears and answers nothing any more, and its turn goes on. */
   readonly gone?: AbortSignal;
 }
 
 /** What the giver of a prompt hears until its turn has ended. */
-export type HostEvent = KernelEvent | { readonly type: "question"; readonly question: OpenQuestion };
+export type HostEvent =
+  | KernelEvent
+  | { readonly type: "question"; readonly question: OpenQuestion }
+  /** A question that was heard of is open no more, whoever closed it. */
+  | { readonly type: "question_closed"; readonly id: string };
 
 /** A piece of what a task says. */
 export type TaskSaid = Omit<LogPiece, "next">;
@@ -103,14 +110,16 @@ export interface ActingHost extends Host {
   refreshServers(session: RootAddress): Promise<readonly RefreshReport[]>;
   /** Gives a prompt or a call and waits for the end of its turn. Everything that `hear` is told comes before that. */
   prompt(order: PromptOrder, hear: (event: HostEvent) => void): Promise<TurnReport>;
-  /** Asks the session to cancel its turn; resolves once that is durable. */
-  cancel(session: RootAddress, reason: string): Promise<void>;
+  /** Stops a session, or a part of it; resolves once what was to be stopped has ended, with what that was. */
+  cancel(session: RootAddress, order: CancelOrder): Promise<CancelReport>;
   /** Ends a task; resolves once nothing of it is left. Undefined if that session has none of this id. */
   cancelTask(session: RootAddress, task: TaskId, reason: string): Promise<TaskRecord | undefined>;
   /** Waits for the end of a task, or until `signal` aborts. The owner of the store stays as long. */
   untilTaskEnded(session: RootAddress, task: TaskId, signal: AbortSignal): Promise<TaskRecord | undefined>;
   /** What a running task says, from the end of its log on. */
   followTask(session: RootAddress, task: TaskId, options: FollowTask): AsyncIterable<TaskSaid>;
+  /** Deletes a schedule; resolves once that is durable, with what it is then. */
+  deleteSchedule(schedule: RootAddress): Promise<ScheduleState["status"]>;
   listQuestions(): Promise<readonly OpenQuestion[]>;
   answer(id: string, answer: GivenAnswer): Promise<void>;
 }

@@ -62,6 +62,7 @@ export function createHostPerformers(
     hasResult: (root, digest) => conversations.hasResult(root, digest),
     seams,
     fetch: http.fetch,
+    schedules: (root, key) => services.schedules.of(root, key),
     tasks: services.tasks,
     sessionsOf: archives(services, history),
     principalOf: (root) => places.known(root).principal,

@@ -17,6 +17,7 @@ export async function* followLog(
   if (signal.aborted) leave();
   const over = { is: false };
   const ended = desk.untilOver(owner, id, stop.signal).finally(() => over.is = true);
+  ended.catch(() => {}); // Whoever listens is told; somebody who does not read on is not.
   const log = logs.expect(id);
   try {
     for (let from = log.tailStart; !stop.signal.aborted;) {

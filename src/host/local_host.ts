@@ -4,6 +4,7 @@ import { AgentDefinition } from "../../schemas/agent.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { HostConfig } from "../../schemas/config.ts";
+import { localOperator, principalText } from "../../schemas/principal.ts";
 import { KernelError } from "../kernel/kernel.ts";
 import type { Runtime } from "../runtime.ts";
 import type { TaskLogs } from "../tasks/task_log.ts";
@@ -13,6 +14,7 @@ import { builtinSources } from "../tools/builtin.ts";
 import { readLive } from "../why/read_actors.ts";
 import type { Answerers } from "./answerers.ts";
 import { answerQuestion } from "./answering.ts";
+import { cancelSession } from "./canceling.ts";
 import type { ActingHost, CloseOptions, HostEvent, PromptOrder, SessionOrder } from "./host.ts";
 import type { Declarer } from "./declarer.ts";
 import { followLog } from "./host_tasks.ts";
@@ -54,15 +56,17 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
     },
     refreshServers: (session) => runtime.refreshServers(session),
     prompt: (order, hear) => givePrompt({ runtime, answerers }, order, hear),
-    cancel: async (session, reason) => {
-      const { accepted } = await runtime.send(session, { type: "session.cancel", reason });
-      await accepted();
-    },
+    cancel: (session, order) => cancelSession(runtime, session, order),
     listTasks: (session) => readTasks(journal, session),
     cancelTask: (session, task, reason) => runtime.tasks.cancel(session, task, reason),
     untilTaskEnded: (session, task, signal) => runtime.tasks.untilOver(session, task, signal),
     followTask: (owner, id, options) =>
       followLog({ desk: runtime.tasks, logs: parts.logs }, { owner, id }, options),
+    deleteSchedule: async (schedule) => {
+      const gone = await runtime.schedules.remove(schedule, principalText(localOperator));
+      if ("code" in gone) throw new KernelError("root_not_found", gone.message);
+      return gone.status;
+    },
     listQuestions: () => Promise.resolve(questions.list()),
     answer: (id, answer) => answerQuestion(runtime, id, answer),
     close: (options = {}) => release(options),
@@ -118,7 +122,7 @@ async function givePrompt(
   quarantined.promise.catch(() => {});
   const heard = (async () => {
     for await (
-      const event of watchRoot(runtime, session, { fromSeq, questions: order.answers, signal: stop.signal })
+      const event of watchRoot(runtime, session, { fromSeq, questions: true, signal: stop.signal })
     ) {
       hear(event);
       if (event.type === "quarantined") quarantined.reject(new KernelError("root_quarantined", event.reason));

@@ -1,4 +1,5 @@
 /** Opens a store as its owner: lock, processes, store, runtime, door, in this order; closes them in the opposite one. */
+import { sessionsAbove } from "../ancestors.ts";
 import { ArtifactFolder } from "../commands/artifacts.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
@@ -44,6 +45,8 @@ export interface OwnerOptions {
   readonly isAttended: boolean;
   /** True if this process goes on when its command has ended: then tasks may be detached. Default false. */
   readonly goesOn?: boolean;
+  /** True: no schedule becomes due. */
+  readonly holdsSchedules?: boolean;
 }
 
 /** Takes a store for this process and runs it. Refuses with `store_in_use` if another process holds it. */
@@ -78,13 +81,14 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
         return createHostPerformers(services, { connections, commands, http, pins: pinsOf(env), history });
       },
       redactor,
+      holdsSchedules: options.holdsSchedules ?? false,
       strict: (options.strict ?? false) || config.durability === "strict",
       hasAnswerer: () => options.isAttended || answerers.areThere,
     }).catch((error) => {
       store.close();
       throw error;
     });
-    answerers.denyUnheard(runtime.questions);
+    answerers.denyUnheard(runtime.questions, (root) => sessionsAbove(runtime.kernel.records, root));
     const declarer = declarerOf(options, new Set(valueOf.keys()));
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
     const owned = {

@@ -1,6 +1,7 @@
 /** What one root did and does: its entries without a gap, and in between what is provisional. */
-import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
+import { sessionsAbove } from "../ancestors.ts";
 import type { Runtime } from "../runtime.ts";
 import { EventQueue } from "./event_queue.ts";
 import type { HostEvent } from "./host.ts";
@@ -8,7 +9,10 @@ import type { HostEvent } from "./host.ts";
 /** What is watched. */
 export interface Watch {
   readonly fromSeq: number;
-  /** True to hear of the questions of a session and its connections too: after the entries that stand before them. */
+  /**
+   * True to hear of the questions of a session, its connections and its child agents too: those of its own stream after
+   * the entries that stand before them.
+   */
   readonly questions: boolean;
   readonly signal: AbortSignal;
 }
@@ -18,7 +22,7 @@ export interface Watch {
  * listener that was too slow misses what is provisional, never an entry.
  */
 export async function* watchRoot(
-  runtime: Pick<Runtime, "watch" | "journal" | "questions">,
+  runtime: Pick<Runtime, "watch" | "journal" | "questions" | "kernel">,
   root: RootAddress,
   watch: Watch,
 ): AsyncIterable<HostEvent> {
@@ -54,7 +58,7 @@ export async function* watchRoot(
 }
 
 function listen(
-  runtime: Pick<Runtime, "watch" | "questions">,
+  runtime: Pick<Runtime, "watch" | "questions" | "kernel">,
   root: RootAddress,
   { watch, queue }: { readonly watch: Watch; readonly queue: EventQueue<HostEvent> },
 ): readonly (() => void)[] {
@@ -62,10 +66,15 @@ function listen(
     if (event.root === root) queue.push(event);
   });
   if (!watch.questions) return [stop];
+  const { kernel, questions } = runtime;
+  const isHeard = (asker: RootAddress) => sessionsAbove(kernel.records, asker).includes(root);
   return [
     stop,
-    runtime.questions.listen((question) => {
-      if (sessionOf(question.root) === root) queue.push({ type: "question", question });
+    questions.listen((question) => {
+      if (isHeard(question.root)) queue.push({ type: "question", question });
+    }),
+    questions.listenClosed(({ id, root: asker }) => {
+      if (isHeard(asker)) queue.push({ type: "question_closed", id });
     }),
   ];
 }

@@ -1,10 +1,11 @@
 /** Starts, cancels and ends effects. One performance per intent and runtime; outcomes go to the root's mailbox. */
-import { type Failure, failure } from "../../schemas/failure.ts";
+import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import { type IntentId, intentKey, type RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { PortKind, PortRequest } from "../../schemas/effect.ts";
 import type { EffectClass } from "../../schemas/tool.ts";
-import { noLongerWanted } from "../effects/deadline.ts";
+import { givenUp, noLongerWanted } from "../effects/deadline.ts";
+import { exhaustionAdvice, isExhausted } from "../exhaustion.ts";
 import type { Performance, Performer, PerformerResult } from "../effects/performer.ts";
 import type { PortRecord } from "./desk.ts";
 import { type Kernel, type Running, tell } from "./kernel.ts";
@@ -95,6 +96,7 @@ function finish(kernel: Kernel, what: Start, running: Running, result: Performer
   const key = intentKey(what.root, what.record.id);
   // After a cancel's grace the entry is gone: the late result goes on as evidence (K12).
   if (kernel.running.get(key) === running) kernel.running.delete(key);
+  running.patience?.abort(givenUp);
   if (kernel.stopped !== undefined) return;
   const { id, request } = what.record;
   const { attempt, late } = running;
@@ -122,6 +124,12 @@ function withDoubt(effect: EffectClass, attempt: number, result: PerformerResult
 /** A performer's fault: what is known depends on what a repeat would do (R3). */
 export function fault(effect: EffectClass, error: unknown): PerformerResult {
   const message = error instanceof Error ? error.message : String(error);
+  if (effect === "idempotent" && isExhausted(error)) {
+    return {
+      status: "failed",
+      failure: retryableFailure("resource_exhausted", `The effect failed: ${exhaustionAdvice}`),
+    };
+  }
   if (effect === "idempotent") {
     return { status: "failed", failure: failure("tool_failed", `The effect failed: ${message}`) };
   }
@@ -144,7 +152,8 @@ export function cancel(kernel: Kernel, root: RootAddress, record: PortRecord, at
   running.abort.abort(noLongerWanted);
   const graceMs = graceOf(record.request.port);
   const graceEndsAt = kernel.seams.clock.now() + graceMs;
-  kernel.seams.clock.sleepUntil(graceEndsAt).then(() => {
+  const patience = running.patience ??= new AbortController();
+  kernel.seams.clock.sleepUntil(graceEndsAt, patience.signal).then(() => {
     if (kernel.stopped !== undefined || kernel.running.get(key) !== running) return;
     kernel.running.delete(key);
     const result: PerformerResult = effect === "idempotent" ? canceled() : unknownAfterCancel(graceMs);

@@ -23,6 +23,8 @@ export interface Running {
   readonly late: PerformerResult[];
   /** True once its outcome was delivered. */
   isOver: boolean;
+  /** Set while its end is awaited after a cancel: ends the wait. */
+  patience?: AbortController;
 }
 
 /** What watchers hear. `entries` only once they are durable; `progress` is provisional (K12). */

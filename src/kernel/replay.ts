@@ -37,6 +37,23 @@ export interface ReplayOptions {
   readonly anyCode?: boolean;
   /** Also saves and restores the state after every crank: what a restart there would have come to must be the same. */
   readonly strict?: boolean;
+  /** Stops before the first message that came after this entry: states are as they were then. */
+  readonly until?: number;
+  /** Says whether a state may be as it is, instead of the recorded hash. Told of all of one stream, in their order. */
+  readonly acceptsState?: (state: ReplayedState) => boolean;
+  /** Shown the root behind every message, with what was recorded of it. */
+  readonly watch?: (crank: RecordedCrank, root: LiveRoot) => void;
+  /** Shown the root as the replay left it, unless its last stretch was not replayed or something diverged. */
+  readonly show?: (root: LiveRoot) => void;
+}
+
+/** The hash of a state, where one was recorded. */
+export interface ReplayedState {
+  readonly seq: number;
+  readonly expected: string;
+  readonly got: string;
+  /** True if other code recorded it (K21). */
+  readonly isForeign: boolean;
 }
 
 /** Replays one stream to its end or its first divergence. */
@@ -57,7 +74,9 @@ class Replay {
   #isForeign = false;
   #divergence: Divergence | undefined;
   /** State hashes under way: compared in order, so that the first divergence is named. */
-  #hashes: { readonly crank: RecordedCrank; readonly hash: Promise<string> }[] = [];
+  #hashes: { readonly crank: RecordedCrank; readonly hash: Promise<string>; readonly isForeign: boolean }[] =
+    [];
+  #code = "";
 
   constructor(options: ReplayOptions) {
     this.#options = options;
@@ -73,8 +92,11 @@ class Replay {
 
   async run(): Promise<ReplayReport> {
     const reader = new CrankReader();
-    for await (const page of this.#options.pages) {
+    const { until = Infinity } = this.#options;
+    read: for await (const page of this.#options.pages) {
       for (const entry of page) {
+        // A crank is whole or not at all: what it caused belongs to the message that came before `until`.
+        if (entry.cause > until) break read;
         this.#entries += 1;
         if (entry.kind === "input" || entry.kind === "outcome") await loadShelvedIn(this.#options, entry);
         const crank = reader.take(entry);
@@ -90,8 +112,8 @@ class Replay {
   #take(crank: RecordedCrank): boolean {
     const { first, rest } = crank;
     if (first.kind === "created" || first.kind === "checkpoint") {
-      const code = (first.body as unknown as CreatedBody).code;
-      this.#isForeign = code !== this.#options.code && this.#options.anyCode !== true;
+      this.#code = (first.body as unknown as CreatedBody).code;
+      this.#isForeign = this.#code !== this.#options.code && this.#options.anyCode !== true;
     }
     if (this.#isForeign) {
       this.#skipped += 1 + rest.length;
@@ -102,6 +124,7 @@ class Replay {
       ? feedCheckpoint(this.#root, first)
       : feed(this.#root, crank);
     if (this.#divergence !== undefined) return false;
+    this.#options.watch?.(crank, this.#root);
     for (const entry of rest) if (entry.kind === "intent") this.#intents += 1;
     if (first.state !== undefined) this.#hash(crank);
     if (this.#options.strict === true) this.#divergence = this.#compareRestored(first.seq);
@@ -122,17 +145,18 @@ class Replay {
 
   #hash(crank: RecordedCrank): void {
     const bytes = new TextEncoder().encode(canonicalJson(this.#root.persisted()));
-    this.#hashes.push({ crank, hash: this.#options.digest(bytes) });
+    const isForeign = this.#code !== this.#options.code;
+    this.#hashes.push({ crank, hash: this.#options.digest(bytes), isForeign });
   }
 
   async #compareStates(): Promise<boolean> {
-    for (const { crank, hash } of this.#hashes.splice(0)) {
+    const accepts = this.#options.acceptsState ?? (({ expected, got }) => expected === got);
+    for (const { crank, hash, isForeign } of this.#hashes.splice(0)) {
       const got = await hash;
-      const expected = crank.first.state;
+      const { seq, state: expected } = crank.first;
       if (expected === undefined) continue;
       this.#states += 1;
-      if (expected === got) continue;
-      const { seq } = crank.first;
+      if (accepts({ seq, expected, got, isForeign })) continue;
       const what = "the state after this entry is the recorded one";
       if (this.#divergence === undefined || seq < this.#divergence.seq) {
         this.#divergence = { address: this.#options.address, seq, what, expected, got };
@@ -144,6 +168,9 @@ class Replay {
 
   async #report(): Promise<ReplayReport> {
     await this.#compareStates();
+    if (this.#cranks > 0 && !this.#isForeign && this.#divergence === undefined) {
+      this.#options.show?.(this.#root);
+    }
     return {
       address: this.#options.address,
       entries: this.#entries,

@@ -7,7 +7,10 @@ import { type Kernel, KernelError } from "./kernel.ts";
 /** Ends all work at once, because nothing can be written any more. */
 export function halt(kernel: Kernel, reason: StoreError | "stopped"): void {
   kernel.stopped = reason;
-  for (const running of kernel.running.values()) running.abort.abort();
+  for (const running of kernel.running.values()) {
+    running.abort.abort();
+    running.patience?.abort();
+  }
   kernel.running.clear();
   for (const waiters of kernel.replyWaiters.values()) {
     for (const waiter of waiters) waiter.reject(stopError(reason));
@@ -32,16 +35,26 @@ function stopError(reason: StoreError | "stopped"): Error {
 export async function stop(kernel: Kernel, journal: Journal): Promise<void> {
   const { clock } = kernel.seams;
   const giveUpAt = clock.now() + limits.stopGraceMs;
-  while (kernel.stopped === undefined && hasHarmful(kernel) && clock.now() < giveUpAt) {
-    await clock.sleepUntil(clock.now() + 20);
-  }
+  const mayWait = () => kernel.stopped === undefined && clock.now() < giveUpAt;
+  while (mayWait() && hasHarmful(kernel)) await clock.sleepUntil(clock.now() + 20);
   const enough = new AbortController();
   const gaveUp = clock.sleepUntil(clock.now() + limits.stopGraceMs, enough.signal);
-  await Promise.race([journal.writer.idle().catch(() => {}), gaveUp]);
+  const idle = () => Promise.race([journal.writer.idle().catch(() => {}), gaveUp]);
+  await idle();
+  // The end of one task lets the next one begin: it is told that nothing is begun any more, and that is recorded too.
+  while (mayWait() && hasTask(kernel)) {
+    await clock.sleepUntil(clock.now() + 20);
+    await idle();
+  }
   if (kernel.stopped === undefined) halt(kernel, "stopped");
   if (journal.writer.unwritten > 0) journal.writer.abandon();
   await Promise.race([journal.close().catch(() => {}), gaveUp]);
   enough.abort();
+}
+
+/** True while the work of a task is under way, or asked for. */
+function hasTask(kernel: Kernel): boolean {
+  return [...kernel.roots.values()].some(({ kind, ports }) => kind === "task" && ports.size > 0);
 }
 
 /** True while an effect runs of which it must be known whether it happened. */

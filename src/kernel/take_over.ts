@@ -3,6 +3,7 @@ import { attemptsMax } from "../../actors/retry.ts";
 import type { PortRequest } from "../../schemas/effect.ts";
 import { failure } from "../../schemas/failure.ts";
 import { comparePositions, intentKey } from "../../schemas/ids.ts";
+import type { JsonObject } from "../../schemas/json.ts";
 import type { Operation } from "../../schemas/retry.ts";
 import type { PerformerResult } from "../effects/performer.ts";
 import type { PortRecord } from "./desk.ts";
@@ -61,7 +62,7 @@ const operations: { readonly [K in PortRequest["port"]]?: Operation } = {
 };
 
 /** What is tried again, as far as it is a model or a tool (AR-28). */
-function retryOf({ port, effect }: PortRequest) {
+function retryOf({ port, effect }: PortRequest): JsonObject {
   const operation = operations[port];
   if (operation === undefined) return {};
   return {

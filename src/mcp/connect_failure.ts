@@ -38,7 +38,9 @@ export function whyNot(server: string, error: unknown, secrets: readonly string[
   if (error instanceof HomeError) return error.failure;
   if (isMcpFault(error)) return named(server, cleanFailure(error.failure, secrets));
   if (error instanceof ProcessError) {
-    const why = failure("mcp_connect_failed", error.message);
+    const why = error.code === "process_resources_exhausted"
+      ? retryableFailure("resource_exhausted", error.message)
+      : failure("mcp_connect_failed", error.message);
     return named(server, cleanFailure(why, secrets));
   }
   throw error;

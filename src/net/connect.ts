@@ -1,5 +1,6 @@
 /** From a judged URL to a connection that leads where the judgement says, with TLS to the name that the URL says. */
 import { givenUp, runUntil } from "../effects/deadline.ts";
+import { exhaustionAdvice, isExhausted, isOutOfFiles } from "../exhaustion.ts";
 import { errorCode } from "../processes/process_error.ts";
 import type { Clock } from "../seams.ts";
 import { type Dial, dialFirst } from "./dialer.ts";
@@ -36,6 +37,7 @@ export async function resolveTarget(request: ResolveRequest): Promise<readonly s
   const bounds = { clock, deadlineAtMs: clock.now() + dnsMs, signal };
   const ended = await runUntil(bounds, (stop) => resolve(target.host, stop));
   signal.throwIfAborted();
+  if (ended.type === "threw" && isOutOfFiles()) throw exhausted(target, ended.error);
   return ended.type === "done" ? ended.value : undefined;
 }
 
@@ -48,11 +50,17 @@ export async function connect(request: ConnectRequest): Promise<Socket> {
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof HttpError) throw error;
+    if (isExhausted(error)) throw exhausted(target, error);
     const message = `Cannot connect to ${originText(target)}: ${errorCode(error)}`;
     throw new HttpError("http_connect_failed", message, { cause: error, wasSent: false });
   }
   if (target.scheme === "http") return new Socket(dialed.connection, dialed.address);
   return new Socket(await secure(dialed.connection, request), dialed.address);
+}
+
+function exhausted(target: UrlTarget, cause: unknown): HttpError {
+  const message = `Cannot connect to ${originText(target)}: ${exhaustionAdvice}`;
+  return new HttpError("resource_exhausted", message, { cause, wasSent: false });
 }
 
 /** TLS for the name in the URL, whatever address is on the other side. */

@@ -1,4 +1,5 @@
 /** Which file a command means, and why one cannot be started. */
+import { exhaustionAdvice, isExhausted } from "../exhaustion.ts";
 import { errorCode, ProcessError, quoted } from "./process_error.ts";
 
 /** A command as it was given, and where it is to run. */
@@ -34,6 +35,7 @@ export function startError(command: string, error: unknown): ProcessError {
     const state = "this runtime is not permitted to start it; run it with --allow-run";
     return refusal(command, "process_start_failed", state, cause);
   }
+  if (isExhausted(error)) return refusal(command, "process_resources_exhausted", exhaustionAdvice, cause);
   // The file was there a moment ago: it is the interpreter that is missing.
   const state = error instanceof Deno.errors.NotFound
     ? "the program that its first line names does not exist; install that program, or correct the line"

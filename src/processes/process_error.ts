@@ -7,6 +7,7 @@ export type ProcessErrorCode =
   | "process_not_executable"
   | "process_folder_missing"
   | "process_start_failed"
+  | "process_resources_exhausted"
   | "process_unidentified"
   | "process_input_closed"
   | "process_registry_closed";

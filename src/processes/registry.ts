@@ -1,8 +1,10 @@
 /** Every child of one run: started only once it is noted beside the store, ended with the run, swept by the next one. */
+import { isExhausted } from "../exhaustion.ts";
 import { realStorePath } from "../journal/store_file.ts";
 import type { Clock, Seams } from "../seams.ts";
 import { type Child, startChild } from "./child.ts";
 import { ChildrenFile } from "./children_file.ts";
+import { startError } from "./command.ts";
 import { type CommandOrder, type CommandRun, followCommand } from "./command_run.ts";
 import { endLeftBehind } from "./left_behind.ts";
 import {
@@ -209,6 +211,7 @@ export class ProcessRegistry {
     try {
       return await file.add({ atMs: this.#options.clock.now(), command });
     } catch (error) {
+      if (isExhausted(error)) throw startError(command, error);
       throw new ProcessError(
         "process_start_failed",
         `Cannot start ${quoted(command)}: it cannot be noted beside the store (${

@@ -1,4 +1,5 @@
 /** Starts a program as the leader of a process group of its own, with exactly the environment that it is given. */
+import { exhaustionAdvice, lacksFilesToStart } from "../exhaustion.ts";
 import { findCommand, startError } from "./command.ts";
 import { ProcessError, quoted } from "./process_error.ts";
 
@@ -23,6 +24,12 @@ export function spawnLeader(
     throw new ProcessError("process_start_failed", `Cannot start ${quoted(command)}: ${state}`);
   }
   const path = findCommand(options);
+  if (lacksFilesToStart()) {
+    throw new ProcessError(
+      "process_resources_exhausted",
+      `Cannot start ${quoted(command)}: ${exhaustionAdvice}`,
+    );
+  }
   try {
     return new Deno.Command(path, {
       args: [...args],

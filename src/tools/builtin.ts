@@ -6,6 +6,7 @@ import { listFiles } from "./list_files.ts";
 import { patch } from "./patch.ts";
 import { readFile } from "./read_file.ts";
 import { readResult } from "./read_result.ts";
+import { scheduleManage } from "./schedule_manage.ts";
 import { searchFiles } from "./search_files.ts";
 import { sessionSearch } from "./session_search.ts";
 import { skillManage } from "./skill_manage.ts";
@@ -49,6 +50,7 @@ const toolsOf = {
     taskControl,
     yieldUntil,
     ...aboutChildren,
+    scheduleManage,
   ],
   runtime: [
     listFiles,

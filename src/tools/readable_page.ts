@@ -1,6 +1,7 @@
 /** The text of an HTML page, made in a thread that ends with its time. */
-import { type Failure, failure } from "../../schemas/failure.ts";
+import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
+import { exhaustionAdvice, lacksFilesToStart } from "../exhaustion.ts";
 import type { Clock } from "../seams.ts";
 import type { PageOrder, PageText } from "./page_worker.ts";
 
@@ -11,6 +12,10 @@ export function readPage(
   page: PageOrder,
   { signal, clock }: { readonly signal: AbortSignal; readonly clock: Clock },
 ): Promise<PageText | Failure> {
+  if (lacksFilesToStart()) {
+    const why = retryableFailure("resource_exhausted", `Cannot read the page: ${exhaustionAdvice}`);
+    return Promise.resolve(why);
+  }
   const { promise, resolve } = Promise.withResolvers<PageText | Failure>();
   const worker = new Worker(new URL("./page_worker.ts", import.meta.url), { type: "module", name: "page" });
   const enough = new AbortController();

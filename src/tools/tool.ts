@@ -12,11 +12,13 @@ import {
   type ApprovalPolicy,
   type Attachment,
   type EffectClass,
+  type Mechanism,
   type RiskLevel,
   ToolDefinition,
   type ToolResultEnvelope,
 } from "../../schemas/tool.ts";
 import type { GuardedClient } from "../net/guarded_client.ts";
+import type { SessionSchedules } from "../schedules.ts";
 import type { Clock } from "../seams.ts";
 import type { OwnAgents } from "../agents/own_agents.ts";
 import type { OwnTasks } from "../tasks/own_tasks.ts";
@@ -129,6 +131,8 @@ export interface ToolUseContext {
   readonly sessions?: SessionArchive;
   /** What became of what the tool wanted of a person first; set for tools that ask, and for no other. */
   readonly round?: Pick<CallRound, "answers" | "told">;
+  /** The schedules of the call's own session. */
+  readonly schedules: SessionSchedules;
 }
 
 /** Carries out one call. Returns refusals as envelopes; throws only on a fault. */
@@ -150,6 +154,7 @@ export interface BuiltinTool {
 export interface ToolReach {
   readonly riskLevel: RiskLevel;
   readonly effectClass: EffectClass;
+  readonly mechanism?: Mechanism;
   readonly approvalPolicy: ApprovalPolicy;
 }
 

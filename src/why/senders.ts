@@ -9,6 +9,7 @@ export type Sender =
   | "session"
   | "catalog"
   | "connection"
+  | "schedule"
   | "supervisor"
   | "task"
   | "parent"
@@ -26,7 +27,7 @@ export type RootMessageType = z.infer<(typeof rootMessages)[keyof typeof rootMes
 
 /** Leave one out and this does not compile. */
 const ofRoots: { readonly [T in RootMessageType]: Sending } = {
-  "session.prompt": { by: ["operator"], command: "troupe run AGENT PROMPT --session SESSION" },
+  "session.prompt": { by: ["operator", "schedule"], command: "troupe run AGENT PROMPT --session SESSION" },
   "session.call": { by: ["operator"], command: "troupe call AGENT TOOL --session SESSION" },
   "session.cancel": { by: ["operator"], command: "troupe cancel SESSION" },
   "session.revoke": { by: ["operator"] },
@@ -50,8 +51,11 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
   "connection.subscribe": { by: ["runtime"] },
   "connection.unsubscribe": { by: ["runtime"] },
   "connection.refresh": { by: ["operator"], command: "troupe catalog SESSION --refresh" },
+  "schedule.delete": { by: ["operator", "session"], command: "troupe schedules delete ID" },
   "task.opened": { by: ["task"] },
   "task.ended": { by: ["task"] },
+  "task.blocked": { by: ["task"] },
+  "task.unblocked": { by: ["task"] },
   "task.admitted": { by: ["session"] },
   "task.cancel": { by: ["operator", "session"] },
   "task.accepted": { by: ["session"] },
@@ -61,6 +65,9 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
   "task.rested": { by: ["task"] },
   "task.resumed": { by: ["task"] },
   "child.lost": { by: ["runtime"] },
+  "child.blocked": { by: ["session"] },
+  "child.unblocked": { by: ["session"] },
+  "child.unasked": { by: ["session"] },
   "child.add": { by: ["runtime"] },
   "child.remove": { by: ["runtime"] },
   "child.crashed": { by: ["runtime"] },
@@ -72,6 +79,9 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
 /** Messages between the actors of one root. */
 const inside: { readonly [type: string]: Sending } = {
   "turn.cancel": { by: ["parent"] },
+  "turn.cancel_call": { by: ["parent"] },
+  "turn.call_stopped": { by: ["child"] },
+  "turn.undecided": { by: ["child"] },
   "turn.decided": { by: ["parent"] },
   "turn.revoked": { by: ["parent"] },
   "turn.notice": { by: ["parent"] },

@@ -14,7 +14,7 @@ import {
   withOwner,
   writeMcpAgent,
 } from "./mcp_stage.ts";
-import { linesOf, type Stage } from "./troupe.ts";
+import { assertRefused, linesOf, type Stage } from "./troupe.ts";
 
 /** Writes an agent that calls `echo` of a server three times, one after the other. */
 async function writeCaller(stage: Stage, server: SessionServer, more: Line = {}): Promise<void> {
@@ -161,7 +161,7 @@ Deno.test("call whose arguments do not fit the turn's schema is refused before a
   }
 });
 
-Deno.test("call inherits the deadline of its agent, the cancel of its turn and the trace of its session (GA-39)", async () => {
+Deno.test("call inherits the deadline of its agent, the cancel of its turn and the trace of its session (GA-39, ask 7)", async () => {
   await withServer(["silence", "ok", "silence"], async (stage, server) => {
     await writeCaller(stage, server);
     const agent = JSON.parse(await Deno.readTextFile(stage.path("agent/agent.yaml")));
@@ -184,7 +184,8 @@ Deno.test("call inherits the deadline of its agent, the cancel of its turn and t
       "the last call is under way",
       () => server.heard.filter(({ message }) => message === "tools/call").length === 3,
     );
-    await stage.output("cancel", "last");
+    // It was sent: nobody knows what became of it, and the run has nobody to ask.
+    assertRefused(await stage.run("cancel", "last"), 1, "cancel_undecided");
     await until("the server was told of the cancel", () => server.said("POST").filter(isCancel).length === 2);
     assert.match((await running.ended).out, /turn 1 canceled/);
     const [one, other] = server.heard.filter(({ message }) => message === "tools/call").slice(1);

@@ -222,6 +222,7 @@ export async function withOwner(
   stage: Stage,
   play: (held: Held) => Promise<void>,
   config: Line = {},
+  goesOn = false,
 ): Promise<void> {
   const seams = createSystemSeams({ log: () => {} });
   const env = (name: string) => ["PATH", "HOME"].includes(name) ? Deno.env.get(name) : undefined;
@@ -232,6 +233,7 @@ export async function withOwner(
     env,
     self: { command: Deno.execPath(), args: [], env: {} },
     isAttended: true,
+    goesOn,
   });
   try {
     const load = (folder: string) => loadAgent(folder, { cwd: stage.folder, digest: seams.digest });

@@ -138,24 +138,31 @@ Deno.test("task that the server does not know after a restart is in doubt if it 
 
 Deno.test("turn that is canceled while a task works tells its server, and the call is what that says (CM-34)", async () => {
   const effects = { "mcp.far.*": "idempotent" };
-  const ends: readonly (readonly [TaskServerOptions, Line, RegExp])[] = [
-    [{ tasks: "asked", onCancel: doneWith("done all the same") }, {}, /✓ mcp\.far\.work .*done all the same/],
+  const ends: readonly (readonly [TaskServerOptions, Line, RegExp, code: 0 | 1])[] = [
+    [
+      { tasks: "asked", onCancel: doneWith("done all the same") },
+      {},
+      /✓ mcp\.far\.work .*done all the same/,
+      0,
+    ],
     [
       { tasks: "asked", onCancel: { status: "cancelled" } },
       { effects },
       /✗ mcp\.far\.work .* canceled {2}tool_canceled/,
+      0,
     ],
     [
       { tasks: "told", onCancel: { status: "cancelled" } },
       {},
       /✗ mcp\.far\.work .* unknown {2}tool_canceled/,
+      1,
     ],
   ];
-  for (const [options, more, told] of ends) {
+  for (const [options, more, told, code] of ends) {
     await withTasks(options, async (stage, server) => {
       const running = stage.start(...firstTurn, "--answer", "deny");
       await untilWatched(server);
-      await stage.output("cancel", "last");
+      assert.equal((await stage.run("cancel", "last")).code, code);
       const ended = await running.ended;
       assert.match(ended.out, told, ended.err);
       assert.match(ended.out, /turn 1 canceled/);

@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** The blocks of commands of one section, each with the text that stands before it. */
-async function blocksOf(section: string): Promise<readonly string[]> {
+/** The blocks of commands of one section, or of another language. */
+async function blocksOf(section: string, language = "sh"): Promise<readonly string[]> {
   const text = await Deno.readTextFile(`${root}README.md`);
   const [, rest = ""] = text.split(`\n## ${section}\n`);
   const [body = ""] = rest.split("\n## ");
-  return [...body.matchAll(/```sh\n([^]*?)```/g)].map(([, block = ""]) => block);
+  const blocks = body.matchAll(new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``, "g"));
+  return [...blocks].map(([, block = ""]) => block);
 }
 
 /**
@@ -93,9 +94,21 @@ const expected: readonly (readonly RegExp[])[] = [
   ],
   [/✓ files .*\n.*✓ notes/, /✓ mcp\.notes\.search_project_text.*answer\.txt:1: The answer is 42\./],
   [/Wrote \d+ entries/, /no divergence/, /nothing is wrong/],
+  [
+    /^ {2}state +at entry \d+\n {4}session\/ses_\w+: running\n {6}turn\/1: /m,
+    /message\.text: "What is the answer\?" -> "What was the answer\?"/,
+    /^they differ$/m,
+    /notes__search_project_text|mcp\.notes\.search_project_text/,
+    /now ask by policy\.capabilities of the host/,
+    /^it would have been asked about$/m,
+  ],
 ];
 
-async function runSection(section: string, shown: readonly (readonly RegExp[])[]): Promise<void> {
+async function runSection(
+  section: string,
+  shown: readonly (readonly RegExp[])[],
+  andThen?: (folder: string) => Promise<void>,
+): Promise<void> {
   const blocks = await blocksOf(section);
   assert.equal(blocks.length, shown.length);
   const folder = await Deno.makeTempDir({ prefix: "troupe-readme-" });
@@ -107,6 +120,7 @@ async function runSection(section: string, shown: readonly (readonly RegExp[])[]
         assert.match(text, pattern, `block ${at + 1} shows:\n${text}`);
       }
     }
+    await andThen?.(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -131,6 +145,35 @@ Deno.test({
       /\[FILE\] agent\.yaml/,
       /^.* started +secure-filesystem-server .*\n.* listed +14 tools, 0 left out/m,
     ]]),
+});
+
+/** The test of README.md, in a project of its own as its reader has one. */
+async function runTest(folder: string): Promise<void> {
+  const [config = ""] = await blocksOf("Tests of agents", "json");
+  const [test = ""] = await blocksOf("Tests of agents", "ts");
+  await Deno.writeTextFile(
+    `${folder}/deno.json`,
+    config.replaceAll('"../troupe', `"${root.replace(/\/$/, "")}`),
+  );
+  await Deno.writeTextFile(`${folder}/looking_test.ts`, test);
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["test", "-A", "looking_test.ts"],
+    cwd: folder,
+    env: { NO_COLOR: "1" },
+  }).output();
+  const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assert.equal(code, 0, text);
+  assert.match(text, /session\/ses_\w+: 6 asks compared[^]*text_delta\ndone[^]*2 passed/);
+}
+
+Deno.test({
+  name: "README's fixture is made, verified, and replayed by the test that stands there",
+  ignore: Deno.build.os === "windows",
+  fn: () =>
+    runSection("Tests of agents", [[
+      /^Wrote a fixture of session\/.* to fixtures\/looking: \d+ entries of 3 streams/m,
+      /^✓ fixtures\/looking {2}3 streams, /m,
+    ]], runTest),
 });
 
 Deno.test("README names no command that does not exist", async () => {

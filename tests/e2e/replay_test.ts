@@ -1,7 +1,8 @@
 /** `troupe export`, `replay` and `doctor` in real processes, on sound and on damaged data. */
 import assert from "node:assert/strict";
+import type { Entry } from "../../schemas/entry.ts";
 import { sealOf } from "../../src/cli/export_format.ts";
-import { assertRefused, onStage, readScript, type Stage, writeAgent } from "./troupe.ts";
+import { assertRefused, linesOf, onStage, readScript, type Stage, writeAgent } from "./troupe.ts";
 
 async function record(stage: Stage, prompt = "hi"): Promise<void> {
   await writeAgent(stage, readScript);
@@ -52,6 +53,46 @@ Deno.test("replay of a session and of its export compare the same, and find no d
     assert.ok(left.states >= 2);
     assert.match(await stage.output("replay", "s.jsonl"), /entries {4}\d+ in .*, [\d,]+ a second/);
     assert.equal((await Deno.stat(stage.path("s.jsonl"))).mode! & 0o777, 0o600);
+  });
+});
+
+Deno.test("replay stops at an entry and shows where the machines are then, as text and as JSON", async () => {
+  await onStage(async (stage) => {
+    await record(stage);
+    const entries = linesOf(await stage.output("log", "last", "--json")) as unknown as Entry[];
+    const call = entries.find(({ kind, type }) => kind === "intent" && type === "tool.call")!;
+    // In the middle of what one message caused: it comes with all of it.
+    const args = ["replay", "last", "--until", String(call.seq), "--state"];
+    const last = entries.findLast(({ cause }) => cause === call.cause)!;
+    const shown = await stage.output(...args);
+    assert.match(shown, new RegExp(`^  entries +${last.seq} in `, "m"));
+    assert.match(shown, new RegExp(`^  state +at entry ${last.seq}\\n    session/ses_\\w+: running\\n`, "m"));
+    assert.match(shown, /^ {6}turn\/1: staging, step 0$/m);
+    assert.match(shown, /^ {8}call\/0\.0, invocation: running, read_file \{"path":"a\.txt"\}, attempt 1$/m);
+    assert.match(shown, new RegExp(`^ {10}effect waits for tool\\.call ${call.cause}\\.0, idempotent$`, "m"));
+    assert.doesNotMatch(shown, /catalog\//);
+    const { state, divergence } = JSON.parse(await stage.output(...args, "--json"));
+    assert.deepEqual([state.seq, divergence], [last.seq, null]);
+    const [turn] = state.root.machines;
+    const [port] = turn.machines[0].ports;
+    assert.deepEqual([turn.id, turn.state, turn.context.step], ["turn/1", "staging", 0]);
+    assert.deepEqual([port.port, port.intent, port.effect], ["tool.call", `${call.cause}.0`, "idempotent"]);
+    // At the end nothing waits, in the session and in what serves it.
+    assert.match(
+      await stage.output("replay", "last", "--state"),
+      /session\/ses_\w+: idle\n.*\n.*\n {4}catalog\/ses_\w+: ready/,
+    );
+    await stage.output("export", "last", "-o", "s.jsonl");
+    assert.equal(
+      (await stage.output("replay", "s.jsonl", ...args.slice(2))).split("\n").slice(6).join(),
+      shown.split("\n").slice(6).join(),
+    );
+    await stage.output("export", "last", "--fixture", "-o", "fx");
+    assert.match(await stage.output("replay", "./fx/"), /no divergence\ncatalog\/ses_\w+: \d+ entries/);
+    const { state: ofFixture } = JSON.parse(await stage.output("replay", "./fx", "--json", ...args.slice(2)));
+    assert.deepEqual(ofFixture.root.machines[0].ports, state.root.machines[0].ports);
+    const beyond = await stage.run("replay", "last", "--until", String(entries.length + 1));
+    assertRefused(beyond, 2, "entry_not_found", `its last one is ${entries.length}`);
   });
 });
 

@@ -116,6 +116,19 @@ testProcesses(
     assert.deepEqual(await notices(stage), [`task ${id}`]);
     assert.equal((await theTask(stage))["notified"], true);
     assert.match(await stage.output("replay", "last", "--strict"), /no divergence/);
+    const address = `task/${id}@${String(owner).slice("session/".length)}`;
+    // The record first, then the process, then its exit report (CM-119).
+    const order = (await entriesOf(stage, address)).map(({ kind, type }) => `${kind} ${type}`);
+    const places = [
+      "created task",
+      "intent task.run",
+      "note command.started",
+      "note command.ended",
+      "outcome task.run",
+    ]
+      .map((one) => order.indexOf(one));
+    assert.deepEqual(places, places.toSorted((left, right) => left - right), order.join(", "));
+    assert.ok(!places.includes(-1), order.join(", "));
     assert.match(
       await stage.output("replay", `task/${id}@${String(owner).slice("session/".length)}`),
       /no divergence/,
@@ -165,7 +178,7 @@ testProcesses(
 );
 
 testProcesses(
-  "cancel of a task answers when its grandchildren are gone, also those that left the group (DM-110, DM-104)",
+  "cancel of a task answers when its grandchildren are gone, also those that left the group (DM-110, DM-104; ask 2)",
   async (stage) => {
     await writeAgent(stage, { commands: [background(endless(stage))] });
     const running = stage.start(...firstTurn, ...allow);
@@ -280,6 +293,28 @@ testProcesses(
       assert.match(err, /succeeded: /);
     }
     await untilNone(markOf(stage));
+  },
+);
+
+testProcesses(
+  "tasks whose owner is killed are told as lost by who waited for them, and nothing of them is left",
+  async (stage) => {
+    await writeAgent(stage, { commands: [background(endless(stage))] });
+    const owner = stage.start(...firstTurn, ...allow);
+    await owner.until("Waiting for a task");
+    await Deno.mkdir(stage.path("ws2"));
+    const guest = stage.start("run", "agent", "hi", "--workspace", "ws2", ...allow);
+    await guest.until("Waiting for a task");
+    await until("both run", () => findMarked(markOf(stage)).length >= 6);
+    owner.signal("SIGKILL");
+    const { code, err } = await guest.ended;
+    assert.equal(code, 0, err);
+    assert.match(
+      err,
+      /The process that held the store has ended: opening it here\n(.*\n)*task tsk_\w+ is lost: /,
+    );
+    assert.deepEqual(findMarked(markOf(stage)), []);
+    assert.deepEqual((await tasksOf(stage)).map(({ status }) => status), ["lost", "lost"]);
   },
 );
 

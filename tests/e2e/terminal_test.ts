@@ -196,14 +196,19 @@ testProcesses(
 );
 
 testProcesses(
-  "command of a turn that is canceled is gone when the turn says so (CM-118, DM-138)",
+  "command of a turn that is canceled is gone when the turn says so, and the cancel is answered then (CM-118, DM-138, ask 7)",
   async (stage) => {
     const script = "trap '' TERM; sleep 1000 & touch started; wait; sleep 1000";
     const command = { argv: ["sh", "-c", script, "sh", markOf(stage, "command")] };
     await writeAgent(stage, { commands: [command], capabilities: ["shell"] });
     const running = stage.start(...firstTurn, "--answer", "allow");
     await until("the command runs", () => Deno.stat(stage.path("ws/started")).then(() => true, () => false));
-    await stage.output("cancel", "last");
+    const said = await stage.output("cancel", "last");
+    assert.deepEqual(findMarked(markOf(stage)), []);
+    assert.match(
+      said,
+      /^Stopped {4}turn\/1\/call\/0\.0 \(terminal\): completed_with_error\nStopped {4}turn\/1: canceled\n/,
+    );
     const ended = await running.ended;
     assert.deepEqual(findMarked(markOf(stage)), []);
     assertRefused(ended, 1, "turn_canceled");

@@ -75,6 +75,10 @@ function outcomeFor(request: PortRequest, random: () => number): object {
       return { status: "ok", value: random() < 0.1 ? {} : greeting };
     case "mcp.list":
       return { status: "ok", value: random() < 0.1 ? {} : listing };
+    case "schedule.next": {
+      const dueAtMs = random() < 0.1 ? null : 1_000_000 * random();
+      return { status: "ok", value: random() < 0.1 ? {} : { dueAtMs, missed: 1 } };
+    }
     case "mcp.close":
       return { status: "ok", value: end };
     default:
@@ -121,6 +125,30 @@ function tellCatalog(twins: Twins, random: () => number): void {
   twins.deliver("input", { message: { type: "connection.offered", report, offer }, sender: connection });
 }
 
+/** A cancel of whatever scope. */
+function cancelOf(random: () => number) {
+  const scope = pickFrom(["turn", "turn", "subtree", "call", "session"] as const, random);
+  // A session that was canceled as a whole lives on in silence: once in a while is enough.
+  const rare = scope === "session" && random() < 0.9 ? "turn" : scope;
+  return {
+    type: "session.cancel",
+    reason: "x",
+    scope: rare,
+    ...(rare === "call" ? { call: "call/0.0" } : {}),
+  };
+}
+
+/** What a task tells its session: that it wants to begin, or has ended. */
+function taskLetter(random: () => number) {
+  const task = `tsk_${"0".repeat(25)}${Math.floor(random() * 5)}`;
+  const told = { task, kind: "terminal.exec" };
+  const ended = { type: "task.ended", ...told, title: "t", status: "canceled", summary: "", silent: false };
+  return {
+    message: random() < 0.5 ? { type: "task.opened", ...told } : ended,
+    sender: `task/${task}@ses_1`,
+  };
+}
+
 const declarations = [
   declarationOf(),
   declarationOf({ manifest: { args: ["--other"] } }),
@@ -155,8 +183,9 @@ Deno.test("compiled machines live a session as interpreted ones do", () => {
       const command = { principal: "operator:local", key: `k${step}` };
       if (dice < 0.08) twins.deliver("input", { message: { type: "session.prompt", text: "go" }, command });
       else if (dice < 0.1) {
-        twins.deliver("input", { message: { type: "session.cancel", reason: "x" }, command });
-      } else if (dice < 0.12) {
+        twins.deliver("input", { message: cancelOf(random), command });
+      } else if (dice < 0.11) twins.deliver("input", taskLetter(random));
+      else if (dice < 0.12) {
         twins.deliver("input", { message: { type: "session.relay", to: "session/b", text: "t" } });
       } else if (dice < 0.15) {
         const message = { type: "session.answered", from: "session/b", outcome: "completed", text: "t" };
@@ -247,6 +276,29 @@ Deno.test("compiled machines connect to servers as interpreted ones do", () => {
         const message = { type: "connection.declare", declaration: pickFrom(declarations, random) };
         twins.deliver("input", { message, ...from });
       } else settleOne(twins, random);
+    }
+  }
+});
+
+Deno.test("compiled machines keep schedules as interpreted ones do", () => {
+  for (let seed = 1; seed <= seeds; seed++) {
+    const random = randomFrom(seed);
+    const twins = new Twins("schedule/sch_1@ses_1", "schedule");
+    const times = random() < 0.3
+      ? { type: "once", dueAtMs: 5_000 }
+      : { type: "cron", expression: "0 9 * * *", zone: "UTC" };
+    const input = { address: twins.address, session: "session/ses_1", times, prompt: "x", madeAtMs: 1_000 };
+    twins.deliver("created", { machine: "schedule", code: "x", input });
+    for (let step = 0; step < 40; step++) {
+      const dice = random();
+      const command = { principal: "operator:local", key: `k${step}` };
+      if (dice < 0.1) twins.restore();
+      else if (dice < 0.4) {
+        const from = pickFrom(["session/ses_1", "session/ses_2"], random);
+        const message = { type: "session.answered", from, outcome: "completed", text: "Done." };
+        twins.deliver("input", { message, sender: from });
+      } else if (dice < 0.43) twins.deliver("input", { message: { type: "schedule.delete" }, command });
+      else settleOne(twins, random);
     }
   }
 });

@@ -1,4 +1,6 @@
 /** A host of a test: one session, whose turn ends when the test says so. */
+import type { CancelReport } from "../../schemas/cancel.ts";
+import type { CancelOrder } from "../../src/host/canceling.ts";
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { Principal } from "../../schemas/principal.ts";
 import type { OpenQuestion } from "../../src/effects/question_ask.ts";
@@ -52,9 +54,19 @@ export interface FakeHost extends ActingHost {
   /** Ends the turn of the last prompt. */
   end(report?: TurnReport): void;
   fail(error: unknown): void;
-  readonly canceled: string[];
+  readonly canceled: CancelOrder[];
   readonly answered: { readonly id: string; readonly decision: string; readonly by: Principal }[];
 }
+
+/** What the host answers to every cancel. */
+export const fakeCancelReport: CancelReport = {
+  result: "stopped",
+  scope: "subtree",
+  stopped: [{ kind: "turn", address: "turn/1", ended: "canceled" }],
+  undecided: [],
+  goesOn: [],
+  notFound: [],
+};
 
 /** Makes a host whose stream is `entries`, and whose blobs are all `blob`. */
 export function createFakeHost(
@@ -106,14 +118,15 @@ export function createFakeHost(
       current = { hear, turn: Promise.withResolvers() };
       return current.turn.promise;
     },
-    cancel: (_session, reason) => {
-      host.canceled.push(reason);
-      return Promise.resolve();
+    cancel: (_session, order) => {
+      host.canceled.push(order);
+      return Promise.resolve(fakeCancelReport);
     },
     listTasks: () => Promise.resolve([]),
     cancelTask: () => Promise.resolve(undefined),
     untilTaskEnded: () => Promise.resolve(undefined),
     async *followTask() {},
+    deleteSchedule: () => Promise.resolve("deleted"),
     listQuestions: () => Promise.resolve([fakeQuestion(0)]),
     answer: (id, { decision, by }) => {
       host.answered.push({ id, decision, by });

@@ -159,7 +159,18 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     ...(options.hasAnswerer === undefined ? {} : { hasAnswerer: options.hasAnswerer }),
     ...(options.redactor === undefined ? {} : { redactor: options.redactor }),
     performers: (
-      { conversations, catalogOf, journal, rawArguments, redactor, seams, programs, tasks, agents },
+      {
+        conversations,
+        catalogOf,
+        journal,
+        rawArguments,
+        redactor,
+        seams,
+        programs,
+        schedules,
+        tasks,
+        agents,
+      },
     ) => ({
       "model.generate": createModelGenerate({
         redactor,
@@ -195,6 +206,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
               ordinal: request.args.invocation,
               note,
             }),
+          schedules: (root, key) => schedules.of(root, key),
           program: createProgramCall({ programOf: (name) => programs.find(name), seams }),
         }),
       ),

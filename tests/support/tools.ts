@@ -93,6 +93,10 @@ export async function workspaceAt(folder: string): Promise<Workspace> {
   return opened.value;
 }
 
+function noSchedules(): Promise<never> {
+  return Promise.reject(new Error("a test of a tool without schedules may not ask for them"));
+}
+
 /** What a handler is given in a workspace. */
 export function useIn(cwd: Workspace, changes: Partial<ToolUseContext> = {}): ToolUseContext {
   return {
@@ -112,6 +116,7 @@ export function useIn(cwd: Workspace, changes: Partial<ToolUseContext> = {}): To
     catalog: catalogWith(),
     clock: createWorld().seams.clock,
     fetch: () => Promise.reject(new Error("no test that reaches nothing may ask")),
+    schedules: { create: noSchedules, list: noSchedules, remove: noSchedules },
     ...changes,
   };
 }

@@ -28,6 +28,7 @@ const reach: {
   terminal: ["high", "non_idempotent", "prompt", "terminal.exec"],
   web_extract: ["medium", "idempotent", "prompt", "network.fetch"],
   read_result: ["low", "idempotent", "auto"],
+  schedule_manage: ["high", "conditional", "prompt", "schedule.manage"],
   todo: ["low", "idempotent", "auto"],
   skills_list: ["low", "idempotent", "auto"],
   skill_view: ["low", "idempotent", "auto"],

@@ -99,7 +99,7 @@ async function onStage(
   });
 }
 
-Deno.test("command in the background ends with its code, a short end of its output for the model, and where the whole is (DM-96, DM-110, LC-28)", () =>
+Deno.test("command in the background ends with its code, a short end of its output for the model, and where the whole is (DM-100, DM-110, LC-28)", () =>
   onStage(async ({ ended, folder, notes }) => {
     const well = await ended("seq 1000000000001 1000000001000; echo last");
     assert.equal(well.status, "succeeded");
@@ -122,7 +122,8 @@ Deno.test("command in the background ends with its code, a short end of its outp
       ["command.started", undefined],
       ["command.ended", "completed"],
     ]);
-    assert.doesNotMatch(JSON.stringify(notes), /pid|spawn|startMark/i);
+    // Numbers of processes, and when they began, stay in this process.
+    assert.doesNotMatch(JSON.stringify([notes, well]), /pid|spawn|startMark/i);
     const ill = await ended("exit 3");
     assert.deepEqual([ill.status, ill.result?.["exit_code"], ill.summary.includes("It wrote nothing.")], [
       "failed",
@@ -291,14 +292,15 @@ Deno.test("command whose output cannot be kept has failed, and is gone (DM-103)"
   }, { openArtifacts });
 });
 
-Deno.test("command that the runtime's end cut off is canceled, and none begins after it (DM-104, DM-105)", () =>
-  onStage(async ({ ended, pids, registry, work, folder }) => {
+Deno.test("command that the runtime's end cut off is canceled, and none begins after it (DM-104, DM-105, CM-118)", () =>
+  onStage(async ({ ended, pids, registry, work, folder, notes }) => {
     const ending = ended("echo $$ > pids; exec sleep 1000");
     await until("it runs", () => pids().length === 1);
     await registry.endCommands();
     const outcome = await ending;
     assert.deepEqual([outcome.status, outcome.result?.["ended"]], ["canceled", "interrupted"]);
     assert.match(outcome.summary, /the runtime stopped/);
+    assert.equal(notes.at(-1)?.body["state"], "interrupted");
     const late = await work({ argv: ["touch", "marker"] });
     assert.ok("failure" in late && late.status === "canceled", JSON.stringify(late));
     assert.ok(![...Deno.readDirSync(`${folder}/ws`)].some(({ name }) => name === "marker"));
@@ -315,3 +317,15 @@ Deno.test("command that was allowed for one folder does not run in another that 
     assert.ok("failure" in refused && refused.failure.code === "approval_stale", JSON.stringify(refused));
     assert.deepEqual([...Deno.readDirSync(`${folder}/ws/other`)], []);
   }));
+
+Deno.test("commands are started and followed at one place, in the foreground and the background (DM-96)", async () => {
+  const src = new URL("../../src", import.meta.url).pathname;
+  const [starters, callers]: [string[], string[]] = [[], []];
+  for await (const path of filesBelow(src)) {
+    const text = await Deno.readTextFile(path);
+    if (/registry\.run\(/.test(text)) starters.push(path.slice(src.length));
+    if (/await launch\(/.test(text)) callers.push(path.slice(src.length));
+  }
+  assert.deepEqual(starters, ["/commands/launch.ts"]);
+  assert.deepEqual(callers.sort(), ["/effects/terminal_call.ts", "/tasks/command_work.ts"]);
+});

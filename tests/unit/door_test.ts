@@ -9,6 +9,7 @@ import { StoreError } from "../../src/journal/store.ts";
 import type { HostEvent } from "../../src/host/host.ts";
 import {
   createFakeHost,
+  fakeCancelReport,
   fakeEntry,
   type FakeHost,
   fakeQuestion,
@@ -299,12 +300,13 @@ Deno.test("door tells the giver of a prompt everything, in order, before the end
       by: { kind: "agent", id: "itself" },
       shown: fakeQuestion(1).shown,
     });
-    await remote.cancel(fakeRoot, "enough");
+    const wish = { reason: "enough", scope: "call", call: "call/0.1" } as const;
+    assert.deepEqual(await remote.cancel(fakeRoot, wish), fakeCancelReport);
     host.end();
     assert.deepEqual(await report, fakeReport);
     const by = { kind: "operator", id: "local" };
     assert.deepEqual(host.answered, [{ id: fakeQuestion(1).id, decision: "allow", by }]);
-    assert.deepEqual(host.canceled, ["enough"]);
+    assert.deepEqual(host.canceled, [wish]);
     assert.equal(host.prompts[0]?.gone?.aborted, false);
   });
 });

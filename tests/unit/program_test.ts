@@ -442,3 +442,36 @@ Deno.test("program that is gone, or was replaced since the turn was bound, is no
     assert.match(row.why, release === undefined ? /is not connected/ : /another release/);
   }
 });
+
+Deno.test("program's call is aborted by the cancel of its turn (ask 7)", async () => {
+  const heard: AbortSignal[] = [];
+  const handle: ProgramHandler = ({ invocation_id }, { signal }) => {
+    heard.push(signal);
+    return new Promise((resolve) =>
+      signal.addEventListener("abort", () => resolve({ invocation_id, status: "succeeded", output: null }))
+    );
+  };
+  const stage = await openStage({
+    answers: [{ calls: [{ tool: "greet", arguments: {} }] }],
+    granted: ["tool.call:*"],
+  });
+  const registration = { ...registrationOf({ handle }), sources: [], agent: { ...agent, tools: [] } };
+  const program = await settled(stage.world, stage.runtime.registerProgram(registration));
+  const session = await settled(
+    stage.world,
+    stage.runtime.createSession({
+      agent: { ...agent, tools: [], capabilities: ["tool.call:*"] },
+      coreRevision: "core-1",
+      home: "embedded:test",
+      sources: program.sources,
+      policy: HostPolicy.parse({ tools: { greet: "auto" } }),
+    }),
+  );
+  await stage.world.settle();
+  await settled(stage.world, stage.runtime.prompt(session, "Go"));
+  await stage.world.advance(20);
+  assert.deepEqual(heard.map(({ aborted }) => aborted), [false]);
+  await settled(stage.world, stage.runtime.send(session, { type: "session.cancel", reason: "enough" }));
+  await stage.world.settle();
+  assert.deepEqual(heard.map(({ aborted }) => aborted), [true]);
+});

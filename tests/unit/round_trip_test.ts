@@ -5,6 +5,7 @@ import { catalogMachine } from "../../actors/catalog.ts";
 import { connectionMachine } from "../../actors/connection.ts";
 import { invocationMachine } from "../../actors/invocation.ts";
 import { questionMachine } from "../../actors/question.ts";
+import { scheduleMachine } from "../../actors/schedule.ts";
 import { sessionMachine } from "../../actors/session.ts";
 import { supervisorMachine } from "../../actors/supervisor.ts";
 import { turnMachine } from "../../actors/turn.ts";
@@ -285,6 +286,18 @@ const questionScripts: Scripts<Run> = {
   withdrawn: (run) => run.send({ type: "question.withdraw" }),
 };
 
+function schedule(): Run {
+  const times = { type: "cron" as const, expression: "0 9 * * *", zone: "UTC" };
+  const place = { address: "schedule/sch_1@ses_1", session: rootNamed(1) };
+  return startRun(scheduleMachine, { ...place, times, prompt: "Look again", madeAtMs: 1_000 });
+}
+
+const scheduleScripts: Scripts<Run> = {
+  planning: () => {},
+  waiting: (run) => run.settle("schedule.next", { dueAtMs: 5_000, missed: 0 }),
+  ended: (run) => run.settle("schedule.next", { dueAtMs: null, missed: 0 }),
+};
+
 /** States that a machine can rest in: all but those that it leaves the moment it enters them. */
 function restingStates(machine: AnyStateMachine): readonly string[] {
   return Object.values(machine.root.states).filter((node) => {
@@ -307,6 +320,7 @@ const table: readonly (readonly [
     ...scripted(startConnection, connectionScripts),
     ...scripted(() => startConnection(declarationOf({ gate: "prompt" })), { asking: (run) => run.open("a") }),
   }],
+  ["schedule", scheduleMachine, scripted(schedule, scheduleScripts)],
   ["supervisor", supervisorMachine, scripted(supervisor, supervisorScripts)],
   ["question", questionMachine, {
     ...scripted(() => question("uncertain"), questionScripts),

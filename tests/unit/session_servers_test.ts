@@ -274,7 +274,7 @@ Deno.test("session drops the prompt whose renewal is canceled, with an answer, a
   prompt(run, "a");
   prompt(run, "b");
   cancel(run, "c");
-  assert.deepEqual(repliesOf(run), ["a turn_canceled", "c canceled"]);
+  assert.deepEqual(repliesOf(run), ["a turn_canceled", "c stopped"]);
   assert.deepEqual([run.state(), told(run)], ["renewing", ["renew 1: docs", "renew 2: docs"]]);
   // The answer to the dropped one's renewal starts nothing.
   issue(run, later, 1);

@@ -206,6 +206,12 @@ Deno.test("task whose work does not end when it is told to is lost in the end, n
   await stage.world.advance(limits.taskEndingMsMax + 1_000);
   const record = await settled(stage.world, canceled);
   assert.deepEqual([record?.status, record?.failure?.code], ["lost", "task_lost"]);
+  // What it says later changes nothing: it is kept as evidence.
+  work.end("stubborn");
+  await stage.world.advance(100);
+  assert.equal((await find(scene, task))?.status, "lost");
+  const entries = await stage.entries(task.address);
+  assert.equal(entries.filter(({ type }) => type === "late_outcome").length, 1);
 });
 
 Deno.test("task that is waited for answers at its end, or where it is when the time is over, and goes on", async () => {
@@ -259,7 +265,7 @@ Deno.test("task goes on when its turn is canceled or ends, and its end is told b
   assert.equal((await stage.replay(task.address, { strict: true })).divergence, undefined);
 });
 
-Deno.test("runtime that is killed leaves no task behind: what ran is lost, what waited goes on, each is told once", async () => {
+Deno.test("runtime that is killed leaves no task behind: what ran is lost and not run again, what waited is run by the next one, each is told once (DM-107, DM-123; asks 3, 6)", async () => {
   const scene = await openScene();
   const ran: TaskRecord[] = [];
   for (let n = 0; n < 9; n++) ran.push(await opened(scene, `task ${n}`));

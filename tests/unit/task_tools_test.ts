@@ -9,6 +9,7 @@ import { derivedId } from "../../src/tasks/derived_id.ts";
 import { taskControl } from "../../src/tools/task_control.ts";
 import { taskList } from "../../src/tools/task_list.ts";
 import { taskStatus } from "../../src/tools/task_status.ts";
+import { todo } from "../../src/tools/todo.ts";
 import { yieldUntil } from "../../src/tools/yield_until.ts";
 import { openStage, settled, type Stage } from "../support/stage.ts";
 import { digestNow } from "../support/world.ts";
@@ -37,7 +38,7 @@ async function openScene(calls: readonly (readonly [tool: string, given: Given])
       { text: "done" },
       { text: "done again" },
     ],
-    builtins: [taskList, taskStatus, taskControl, yieldUntil],
+    builtins: [taskList, taskStatus, taskControl, yieldUntil, todo],
     agent: { capabilities: ["task.control"] },
     granted: ["task.control"],
     workers: {
@@ -186,3 +187,19 @@ for (const tool of ["yield_until", "task_status"] as const) {
     assert.equal((await scene.stage.replay(scene.session, { strict: true })).divergence, undefined);
   });
 }
+
+Deno.test("what a session means to do and what runs for it are two things (LC-29, with the kinds of design.md section 8)", async () => {
+  const scene = await openScene([
+    ["todo", { action: "add", items: ["sleep well"] }],
+    ["task_list", {}],
+    ["todo", { action: "clear", all: true }],
+    ["task_list", {}],
+  ]);
+  const [added = "", before = "", cleared = "", after = ""] = await (await scene.begin())();
+  assert.deepEqual([added, cleared], ["1. [ ] sleep well", "[nothing to do]"]);
+  assert.equal(before, after);
+  const { tasks } = JSON.parse(after) as {
+    readonly tasks: readonly { readonly id: string; readonly kind: string }[];
+  };
+  assert.deepEqual(tasks.map((task) => [task.id, task.kind]), [[id, "terminal.exec"]]);
+});

@@ -38,6 +38,7 @@ Deno.test("built-in tools are found in the dispatch map under the names of their
     "patch",
     "read_file",
     "read_result",
+    "schedule_manage",
     "search_files",
     "session_search",
     "skill_manage",

@@ -415,26 +415,6 @@ Deno.test("turn canceled while its model answers or it waits ends at once", () =
   }
 });
 
-// Proves K11: stopping a turn is cancel all, wait for all.
-Deno.test("turn canceled while its tools run tells them all, waits for all, and starts nothing more", () => {
-  const run = turnOf("SSu");
-  run.send({ type: "turn.cancel" });
-  assert.deepEqual(run.desk.asks.slice(1).map((ask) => ask.cancelAsked), [true, true]);
-  assert.deepEqual([run.state(), running(run)], ["staging", ["call/0.0", "call/0.1"]]);
-  run.fail("tool.call", { status: "canceled" });
-  assert.deepEqual([run.state(), running(run)], ["staging", ["call/0.1"]]);
-  run.settle("tool.call", toolReturn("done all the same"));
-  assert.deepEqual([ended(run).outcome, ended(run).failure?.code], ["canceled", "turn_canceled"]);
-  assert.equal(run.kinds().filter((kind) => kind !== "tool.call").length, 1);
-});
-
-Deno.test("turn canceled in its last stage asks its model nothing more", () => {
-  const run = turnOf("u");
-  run.send({ type: "turn.cancel" });
-  run.settle("tool.call", toolReturn("done"));
-  assert.deepEqual([ended(run).outcome, run.kinds()], ["canceled", ["model.generate", "tool.call"]]);
-});
-
 // A deadline that counted from the model's answer would be over before the second stage began.
 Deno.test("turn counts each deadline from when the call or the model is asked", () => {
   const run = turnOf("uu");

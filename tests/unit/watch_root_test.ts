@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import type { Entry } from "../../schemas/entry.ts";
+import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
+import { pathOf, sessionsAbove } from "../../src/ancestors.ts";
 import { Answerers } from "../../src/host/answerers.ts";
 import { EventQueue } from "../../src/host/event_queue.ts";
 import type { HostEvent } from "../../src/host/host.ts";
@@ -37,11 +38,24 @@ Deno.test("event queue tells of a gap where it is, and takes events again behind
   assert.deepEqual(await collect(queue.take()), [[6], "closed"]);
 });
 
+/** A child of the fake root, and a child of that. */
+const family = new Map(
+  [["session/ses_child", fakeRoot], ["session/ses_grandchild", "session/ses_child"]].map((
+    [address = "", above = ""],
+  ) =>
+    [
+      address,
+      { parent: `task/tsk_1@${above.slice("session/".length)}`, title: address.slice(12) } as RootRecord,
+    ] as const
+  ),
+);
+
 /** A root whose journal and listeners a test holds in its hands. */
 function createRoot() {
   const entries: Entry[] = [];
   const listeners = new Set<(event: KernelEvent) => void>();
   const questionListeners = new Set<(question: OpenQuestion) => void>();
+  const closedListeners = new Set<(question: OpenQuestion) => void>();
   let whenRead: (() => void) | undefined;
   return {
     runtime: {
@@ -61,7 +75,12 @@ function createRoot() {
           questionListeners.add(listener);
           return () => questionListeners.delete(listener);
         },
+        listenClosed: (listener: (question: OpenQuestion) => void) => {
+          closedListeners.add(listener);
+          return () => closedListeners.delete(listener);
+        },
       },
+      kernel: { records: family },
     } as unknown as Parameters<typeof watchRoot>[0],
     write: (count: number) => {
       const first = entries.length + 1;
@@ -71,8 +90,9 @@ function createRoot() {
     },
     tell: (event: KernelEvent) => listeners.forEach((listener) => listener(event)),
     ask: (question: OpenQuestion) => questionListeners.forEach((listener) => listener(question)),
+    close: (question: OpenQuestion) => closedListeners.forEach((listener) => listener(question)),
     onRead: (act: () => void) => whenRead = act,
-    listeners: () => listeners.size + questionListeners.size,
+    listeners: () => listeners.size + questionListeners.size + closedListeners.size,
   };
 }
 
@@ -136,10 +156,41 @@ Deno.test("watched root tells of its questions after the entries that stand befo
   })();
   root.ask(fakeQuestion(0));
   root.ask({ ...fakeQuestion(1), root: "session/ses_other" });
+  root.close({ ...fakeQuestion(1), root: "session/ses_other" });
   await new Promise((resolve) => setTimeout(resolve));
   stop.abort();
   await heard;
   assert.deepEqual(order, ["entries", "question"]);
+});
+
+Deno.test("watched root tells of the questions of child agents below it, and of their ends (ask 15)", async () => {
+  const root = createRoot();
+  const stop = new AbortController();
+  const events: string[] = [];
+  const heard = (async () => {
+    for await (
+      const event of watchRoot(root.runtime, fakeRoot, { fromSeq: 1, questions: true, signal: stop.signal })
+    ) {
+      events.push(event.type === "question" ? event.question.root : event.type);
+    }
+  })();
+  await new Promise((resolve) => setTimeout(resolve));
+  const asked = { ...fakeQuestion(0), root: "session/ses_grandchild" };
+  root.ask(asked);
+  root.ask({ ...fakeQuestion(1), root: "connection/docs@ses_child" });
+  root.close(asked);
+  stop.abort();
+  await heard;
+  assert.deepEqual(events, ["session/ses_grandchild", "connection/docs@ses_child", "question_closed"]);
+});
+
+Deno.test("paths of child agents are the titles from the topmost session down (ask 15)", () => {
+  const records = new Map(family).set(fakeRoot, { title: "main" } as RootRecord);
+  assert.deepEqual(pathOf(records, "session/ses_grandchild"), ["main", "child", "grandchild"]);
+  assert.deepEqual(pathOf(records, "connection/docs@ses_child"), ["main", "child"]);
+  assert.equal(pathOf(records, fakeRoot), undefined);
+  const circle = new Map([["session/ses_a", { parent: "task/tsk_1@ses_a", title: "a" } as RootRecord]]);
+  assert.deepEqual(sessionsAbove(circle, "session/ses_a"), ["session/ses_a"]);
 });
 
 /** A desk that keeps the answers. */
@@ -159,7 +210,7 @@ function createDesk() {
 Deno.test("answerers deny a question of a session whose prompts came from those who answer nothing", () => {
   const { desk, answers, ask } = createDesk();
   const answerers = new Answerers();
-  answerers.denyUnheard(desk);
+  answerers.denyUnheard(desk, (root) => sessionsAbove(family, root));
   const leave = answerers.add(fakeRoot, false);
   assert.equal(answerers.areThere, false);
   ask(fakeQuestion(0));
@@ -180,9 +231,25 @@ Deno.test("answerers deny a question of a session whose prompts came from those 
 Deno.test("answerers never answer a question about a call that may have happened", () => {
   const { desk, answers, ask } = createDesk();
   const answerers = new Answerers();
-  answerers.denyUnheard(desk);
+  answerers.denyUnheard(desk, (root) => sessionsAbove(family, root));
   answerers.add(fakeRoot, false);
   const question = fakeQuestion(0);
   ask({ ...question, subject: { ...question.subject, kind: "uncertain" } });
   assert.equal(answers.length, 0);
+});
+
+Deno.test("answerers of a session count for the child agents below it, and their silence too (ask 15)", () => {
+  const { desk, answers, ask } = createDesk();
+  const answerers = new Answerers();
+  answerers.denyUnheard(desk, (root) => sessionsAbove(family, root));
+  const ofGrandchild = { ...fakeQuestion(0), root: "session/ses_grandchild" };
+  ask(ofGrandchild);
+  assert.equal(answers.length, 0, "nobody is there: it waits for troupe answer, until its deadline");
+  const silent = answerers.add(fakeRoot, false);
+  ask(ofGrandchild);
+  assert.deepEqual(answers.map(({ decision, by }) => [decision, by.kind]), [["deny", "program"]]);
+  answerers.add(fakeRoot, true);
+  silent();
+  ask(ofGrandchild);
+  assert.equal(answers.length, 1);
 });

@@ -2,7 +2,7 @@
 import type { Json } from "../../../schemas/json.ts";
 import type { Pins, ToolPin } from "../../mcp/pinned_tools.ts";
 import { oneLine } from "../../mcp/plain_text.ts";
-import { type FieldDrift, fieldsBetween } from "../catalog_drift.ts";
+import { type FieldDrift, fieldsBetween } from "../../field_drift.ts";
 import { type Cli, defineCommand, jsonOption } from "../cli.ts";
 import { exitCodes, UsageError } from "../exit.ts";
 import { jsonLine } from "../json_line.ts";

@@ -35,7 +35,14 @@ const bounds = {
 
 /** What time alone may mend. */
 const passing = new Set([
-  ...["http_timed_out", "http_connect_failed", "http_connection_lost", "http_busy", "url_unresolved"],
+  ...[
+    "http_timed_out",
+    "http_connect_failed",
+    "http_connection_lost",
+    "http_busy",
+    "url_unresolved",
+    "resource_exhausted",
+  ],
 ]);
 
 /** Asks, and reads the whole answer. Throws `AuthError`: where there is none, or where it comes from elsewhere. */

@@ -1,0 +1,39 @@
+/** Replays one stream in every way that there is: what its machine asks, its states, what its model was told, its calls. */
+import type { Entry } from "../schemas/entry.ts";
+import { CallReplay } from "./effects/call_replay.ts";
+import { ExposureReplay } from "./effects/exposure_replay.ts";
+import { replay, type ReplayOptions, type ReplayReport } from "./kernel/replay.ts";
+import { machineCode } from "./machine_code.ts";
+
+/** Options of {@linkcode replayStream}. */
+export interface StreamReplayOptions extends Omit<ReplayOptions, "code"> {
+  /** Told how many entries were replayed so far. */
+  readonly onProgress?: (entries: number) => void;
+}
+
+/** Replays one stream under the machines of this release. The report's divergence is the first that was found. */
+export async function replayStream(options: StreamReplayOptions): Promise<ReplayReport> {
+  const { address, pages, loadShelved, anyCode = false, until = Infinity } = options;
+  const exposure = new ExposureReplay({ address, loadShelved, anyCode, code: machineCode });
+  const calls = new CallReplay({ address, loadShelved });
+  async function* watched(): AsyncIterable<readonly Entry[]> {
+    let entries = 0;
+    for await (const page of pages) {
+      for (const entry of page) {
+        if (entry.cause > until) break;
+        await exposure.take(entry);
+        await calls.take(entry);
+      }
+      yield page;
+      entries += page.length;
+      options.onProgress?.(entries);
+    }
+  }
+  const report = await replay({ ...options, pages: watched(), code: machineCode });
+  return { ...report, divergence: report.divergence ?? exposure.divergence ?? calls.divergence };
+}
+
+/** Entries that are in memory, as pages. */
+export async function* pagesOf(entries: readonly Entry[]): AsyncIterable<readonly Entry[]> {
+  if (entries.length > 0) yield entries;
+}
