@@ -182,12 +182,12 @@ export const sessionMachine = setup({
   on: {
     "session.prompt": [
       { guard: "isRefused", actions: "refusePrompt" },
-      { guard: "takesNone", actions: "refusePrompt" },
+      { guard: "isQueueFull", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
     "session.call": [
       { guard: "isRefused", actions: "refusePrompt" },
-      { guard: "takesNone", actions: "refusePrompt" },
+      { guard: "isQueueFull", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
     "session.cancel": { actions: "cancel" },

@@ -16,14 +16,14 @@ interface Asked {
 export const sessionGuards = {
   isSpent: ({ context }: Asked) => budget.promptRefusal(context) !== undefined,
   hasPrompt: ({ context }: Asked) => context.queue.length > 0,
-  isRefused: ({ context, event }: Asked) => close.refusalOf(context, event) !== undefined,
+  isRefused: ({ context, event }: Asked) =>
+    context.isClosed === true || close.refusalOf(context, event) !== undefined,
   isClosing: ({ context }: Asked) => context.closing !== undefined,
   isFromAbove: ({ context, event }: Asked) => close.isFromAbove(context, event),
   isForcedFromAbove: ({ context, event }: Asked) =>
     close.isFromAbove(context, event) && close.isForced(event),
   isOwnOver: ({ context }: Asked) => (context.tasks ?? []).length === 0,
-  takesNone: ({ context }: Asked) =>
-    context.isClosed === true || context.queue.length >= limits.promptsQueuedMax,
+  isQueueFull: ({ context }: Asked) => context.queue.length >= limits.promptsQueuedMax,
   isOfCall: ({ event }: Asked) => cancel.isOfCall(event),
   isBornInStop: ({ context, event }: Asked) => cancel.isBornInStop(context, event),
   isTurnDone: ({ event }: Asked) => rules.isTurnDone(event),
