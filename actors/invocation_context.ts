@@ -5,7 +5,7 @@ import type { CommandReview } from "../schemas/command_review.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { FormContent } from "../schemas/form.ts";
 import type { KeptGrant } from "../schemas/grant.ts";
-import type { TaskId } from "../schemas/ids.ts";
+import type { TaskNews } from "../schemas/ids.ts";
 import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
 import type { Decision } from "../schemas/question.ts";
@@ -59,7 +59,7 @@ export interface InvocationContext extends InvocationInput {
   readonly isError: boolean;
   readonly changesState?: boolean;
   /** Tasks of whose end the result tells the model. */
-  readonly told?: readonly TaskId[];
+  readonly told?: readonly TaskNews[];
   readonly via: "operator" | "verify" | null;
   /** The task that the attempt became, if its server carries it out as one. */
   readonly task?: CallTask;

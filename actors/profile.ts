@@ -11,6 +11,9 @@ import { matchesToolPattern } from "./policy/tool_pattern.ts";
 /** The word by which a child's profile is left to the agent (CM-100, CM-106). */
 export const defaultProfileAlias = "default";
 
+/** Tools that begin child agents. */
+const beginningNames: readonly string[] = ["subagent_spawn", "delegate_task"];
+
 /** The profile of a session: its own, else that for people, else `main`; undefined if the agent has none (CM-97). */
 export function profileKeyOf(agent: AgentDefinition, scope: SessionScope): ProfileKey | undefined {
   if (agent.profiles === undefined) return undefined;
@@ -41,11 +44,17 @@ export function hiddenBy(agent: AgentDefinition, scope: SessionScope, name: stri
   if (allowed !== undefined && !allowed.some((pattern) => matchesToolPattern(pattern, name))) {
     return `the profile "${key}" does not name it`;
   }
+  if (scope.tools !== undefined && !scope.tools.includes(name)) {
+    return "its parent did not leave it to this child";
+  }
   return hiddenByDepth(subagentsOf(agent, scope), scope.depth ?? 0, name);
 }
 
 /** What an agent's children may do: its own policy, with what holds for this conversation (CM-98). */
-export function subagentsOf(agent: AgentDefinition, scope: SessionScope): SubagentPolicy {
+export function subagentsOf(
+  agent: AgentDefinition,
+  scope: SessionScope,
+): Pick<SubagentPolicy, "enabled" | "allow_nested" | "max_depth"> {
   const usual = { enabled: true, allow_nested: true, max_depth: limits.agentDepthDefault };
   const { enabled, allow_nested: nested, max_depth: deep } = { ...usual, ...agent.subagents };
   const { subagents: over = {} } = scope;
@@ -57,10 +66,14 @@ export function subagentsOf(agent: AgentDefinition, scope: SessionScope): Subage
   };
 }
 
-function hiddenByDepth(policy: SubagentPolicy, depth: number, name: string): string | undefined {
-  if (!reservedNames.includes(name)) return undefined;
+function hiddenByDepth(
+  policy: ReturnType<typeof subagentsOf>,
+  depth: number,
+  name: string,
+): string | undefined {
+  if (!reservedNames.includes(name) && !beginningNames.includes(name)) return undefined;
   if (!policy.enabled) return "subagents.enabled is false";
-  if (name !== "subagent_spawn" || depth === 0) return undefined;
+  if (!beginningNames.includes(name) || depth === 0) return undefined;
   if (!policy.allow_nested) return "subagents.allow_nested is false, and this is a child agent";
   return depth >= policy.max_depth ? `the depth ${depth} is that of subagents.max_depth` : undefined;
 }
@@ -89,8 +102,19 @@ export function childProfile(
   return { profile: usual ?? keys.find((key) => key !== forPeople) ?? forPeople };
 }
 
-/** The definition of `subagent_spawn` for one agent: its schema names the profiles that there are (CM-100). */
-export function contextualised(tool: ToolDefinition, { profiles }: AgentDefinition): ToolDefinition {
+/** What a tool needs that begins children of the agent whose tool it is, whoever that is. */
+export const ownChildren = "agents.spawn:self";
+
+/**
+ * The definition of a tool for one agent: what begins children needs `agents.spawn:<agent>`, and the schema of
+ * `subagent_spawn` names the profiles that there are (CM-100).
+ */
+export function contextualised(tool: ToolDefinition, agent: AgentDefinition): ToolDefinition {
+  const capability = tool.capability === ownChildren ? { capability: `agents.spawn:${agent.name}` } : {};
+  return withProfiles({ ...tool, ...capability }, agent);
+}
+
+function withProfiles(tool: ToolDefinition, { profiles }: AgentDefinition): ToolDefinition {
   const { properties } = tool.inputSchema as { readonly properties?: { readonly profile_key?: JsonObject } };
   if (tool.name !== "subagent_spawn" || profiles === undefined || properties?.profile_key === undefined) {
     return tool;

@@ -124,9 +124,11 @@ function candidateOf({ source, tool }: Offer, index: number): Implementation {
   return { ref, sourceKind, provenance, isDefault: index === 0, definition: tool };
 }
 
-function entryFor(request: ResolveRequest, { offer, governance }: Bound, providerName: string): CatalogEntry {
-  const { source, canonical } = offer;
+function entryFor(request: ResolveRequest, bound: Bound, providerName: string): CatalogEntry {
   const { agent, coreRevision, policy, scope = {} } = request;
+  const { governance } = bound;
+  const offer = { ...bound.offer, tool: contextualised(bound.offer.tool, agent) };
+  const { source, canonical } = offer;
   const override = Object.hasOwn(agent.overrides, canonical) ? agent.overrides[canonical] ?? {} : {};
   const { definition, subject, approvalBy, mayPassUnasked } = wrap(request, offer, override);
   const hidden = hiddenBy(agent, scope, canonical);
@@ -136,7 +138,7 @@ function entryFor(request: ResolveRequest, { offer, governance }: Bound, provide
     sourceKind: source.kind,
     canonicalName: canonical,
     providerName,
-    definition: contextualised(definition, agent),
+    definition,
     provenance: source.provenance,
     coreRevision,
     adapter: runnerOf(source.kind),

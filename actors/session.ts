@@ -3,6 +3,7 @@
  *
  *   preparing -> idle -> (renewing ->) running -> idle; preparing | renewing -> refused
  *   idle -> refusing -> idle, for a prompt that the budget does not allow
+ *   of a child agent, all but renewing and running -> closing -> closed
  *
  * Servers are declared, and their connections opened, between turns only: a turn that runs keeps its catalog.
  * Holds positions in the journal, never the conversation itself.
@@ -17,6 +18,9 @@ import * as blocked from "./session_blocked.ts";
 import * as cancel from "./session_cancel.ts";
 import type { SessionContext, SessionEvent, SessionInput } from "./session_context.ts";
 import * as budget from "./session_budget.ts";
+import * as close from "./session_close.ts";
+import { closable, closableLater, closableNow, closingStates } from "./session_closing.ts";
+import { sessionGuards } from "./session_guards.ts";
 import * as prompts from "./session_prompts.ts";
 import * as questions from "./session_questions.ts";
 import * as rules from "./session_rules.ts";
@@ -33,20 +37,7 @@ export const sessionMachine = setup({
     tags: "" as "rest",
   },
   actors: { port, turn: turnMachine, question: questionMachine },
-  guards: {
-    isSpent: ({ context }) => budget.promptRefusal(context) !== undefined,
-    hasPrompt: ({ context }) => context.queue.length > 0,
-    isClosed: ({ context }) => context.isClosed === true,
-    isQueueFull: ({ context }) => context.queue.length >= limits.promptsQueuedMax,
-    isOfCall: ({ event }) => cancel.isOfCall(event),
-    isBornInStop: ({ context, event }) => cancel.isBornInStop(context, event),
-    isTurnDone: ({ event }) => rules.isTurnDone(event),
-    hasNextServers: ({ context }) => context.nextServers !== null,
-    mustRenew: ({ context, event }) => refresh.mustRenew(context, rules.timeOf(event)),
-    isRenewed: ({ context, event }) => rules.isRenewed(context, event),
-    isOfCatalog: ({ context, event }) => rules.isOfCatalog(context, event),
-    hasNoCatalog: ({ context }) => rules.hasNoCatalog(context),
-  },
+  guards: sessionGuards,
   actions: {
     post,
     noteCatalog: assign(({ event }) => rules.withCatalog(event)),
@@ -122,14 +113,24 @@ export const sessionMachine = setup({
       for (const params of rules.relay(context, event)) enqueue({ type: "post", params });
     }),
     noteAnswer: assign(({ context, event }) => ({ notices: noticesWith(context.notices, event) })),
-    openTask: enqueueActions(({ context, enqueue, event }) =>
-      tasks.act(enqueue, context, tasks.opened(context, event))
-    ),
-    endTask: enqueueActions(({ context, enqueue, event }) =>
-      tasks.act(enqueue, context, tasks.ended(context, event, { isInTurn: false }))
-    ),
-    endTaskInTurn: enqueueActions(({ context, enqueue, event }) =>
-      tasks.act(enqueue, context, tasks.ended(context, event, { isInTurn: true }))
+    cancelTurn: enqueueActions(({ context, enqueue, event }) => {
+      enqueue.sendTo(`turn/${context.turn}`, { type: "turn.cancel", at: rules.timeOf(event) });
+    }),
+    noteClosing: assign(({ event }) => close.closeAsked(event)),
+    tellClosing: enqueueActions(({ context, enqueue }) => {
+      for (const params of close.tellTask(context, "session.closing")) enqueue({ type: "post", params });
+    }),
+    tellClosed: enqueueActions(({ context, enqueue }) => {
+      for (const params of close.tellTask(context, "session.closed")) enqueue({ type: "post", params });
+    }),
+    endOwn: enqueueActions(({ context, enqueue }) => {
+      for (const params of close.endOwn(context)) enqueue({ type: "post", params });
+    }),
+    refuseLetter: enqueueActions(({ enqueue, event }) => {
+      for (const params of close.refuseLetter(event)) enqueue({ type: "post", params });
+    }),
+    hearTask: enqueueActions(({ context, enqueue, event }) =>
+      tasks.act(enqueue, context, tasks.heard(context, event))
     ),
     tellBlocked: enqueueActions(({ context, enqueue }) => {
       const { changes, posts } = blocked.tellBlocked(context);
@@ -180,12 +181,12 @@ export const sessionMachine = setup({
   }),
   on: {
     "session.prompt": [
-      { guard: "isClosed", actions: "refusePrompt" },
+      { guard: "isRefused", actions: "refusePrompt" },
       { guard: "isQueueFull", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
     "session.call": [
-      { guard: "isClosed", actions: "refusePrompt" },
+      { guard: "isRefused", actions: "refusePrompt" },
       { guard: "isQueueFull", actions: "refusePrompt" },
       { actions: "enqueuePrompt" },
     ],
@@ -195,8 +196,10 @@ export const sessionMachine = setup({
     "session.relay": { actions: "relay" },
     "session.answered": { actions: "noteAnswer" },
     "resource.updated": { actions: "noteAnswer" },
-    "task.opened": [{ guard: "isBornInStop", actions: "endNewborn" }, { actions: "openTask" }],
-    "task.ended": { actions: ["endTask", "noteEnd", "noteBlocked", "tellBlocked"] },
+    "task.opened": [{ guard: "isBornInStop", actions: "endNewborn" }, { actions: "hearTask" }],
+    "task.ended": { actions: ["hearTask", "noteEnd", "noteBlocked", "tellBlocked"] },
+    "task.rested": { actions: "hearTask" },
+    "task.resumed": { actions: "hearTask" },
     "task.blocked": { actions: ["noteBlocked", "tellBlocked"] },
     "task.unblocked": { actions: ["noteBlocked", "tellBlocked"] },
     "session.servers": { actions: ["keepServers", "takeServers", "acceptServers"] },
@@ -214,6 +217,7 @@ export const sessionMachine = setup({
           target: "refused",
           actions: ["noteLost", "refuseForGood"],
         },
+        ...closable,
         "catalog.issued": { target: "idle", actions: "noteCatalog" },
         "catalog.refused": { target: "refused", actions: "noteRefusal" },
       },
@@ -221,8 +225,12 @@ export const sessionMachine = setup({
     refused: {
       tags: "rest",
       entry: "refuseQueue",
-      always: { guard: "hasNextServers", target: "idle", actions: "takeServers" },
+      always: [
+        { guard: "isClosing", target: "closing" },
+        { guard: "hasNextServers", target: "idle", actions: "takeServers" },
+      ],
       on: {
+        ...closable,
         "session.prompt": { actions: "refusePrompt" },
         "session.call": { actions: "refusePrompt" },
         // Other servers may be what is needed: the next prompt finds out.
@@ -232,7 +240,9 @@ export const sessionMachine = setup({
     },
     idle: {
       tags: "rest",
+      on: closable,
       always: [
+        { guard: "isClosing", target: "closing" },
         { guard: "hasNoCatalog", target: "refused", actions: "refuseForGood" },
         { guard: "isSpent", target: "refusing" },
         { guard: "mustRenew", target: "renewing" },
@@ -243,11 +253,14 @@ export const sessionMachine = setup({
     renewing: {
       entry: "askRenewal",
       on: {
+        ...closableLater,
         "catalog.issued": [
+          { guard: "isRenewedForNobody", target: "closing", actions: "noteCatalog" },
           { guard: "isRenewed", target: "running", actions: ["noteCatalog", "noteRenewed"] },
           { actions: "noteCatalog" },
         ],
         "catalog.refused": [
+          { guard: "isRenewedForNobody", target: "closing" },
           { guard: "isRenewed", target: "refused", actions: "noteRefusal" },
           {},
         ],
@@ -268,8 +281,8 @@ export const sessionMachine = setup({
     running: {
       entry: "startTurn",
       on: {
+        ...closableNow,
         "session.servers": { actions: ["keepServers", "acceptServers"] },
-        "task.ended": { actions: ["endTaskInTurn", "noteEnd", "noteBlocked", "tellBlocked"] },
         "question.open": { actions: ["openQuestion", "tellBlocked"] },
         "question.withdraw": { actions: ["withdrawQuestion", "tellBlocked"] },
         "xstate.done.actor.*": [
@@ -282,5 +295,6 @@ export const sessionMachine = setup({
         ],
       },
     },
+    ...closingStates,
   },
 });

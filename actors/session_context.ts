@@ -11,10 +11,11 @@ import type { CommandRef, SessionMessage, SessionServer, Stamp } from "../schema
 import type { Principal } from "../schemas/principal.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import type { HistoryItem } from "../schemas/model.ts";
-import type { TaskId } from "../schemas/ids.ts";
+import type { TaskId, TaskNews } from "../schemas/ids.ts";
 import type { InvocationReport } from "./invocation_context.ts";
 import type { QuestionResult } from "./question.ts";
 import type { StaleState } from "./refresh.ts";
+import type { Closing } from "./session_close.ts";
 import type { Stop } from "./session_cancel.ts";
 import type { OwnTask } from "./session_tasks.ts";
 import type { TurnReport, TurnResult } from "./turn_context.ts";
@@ -99,9 +100,13 @@ export interface SessionContext extends SessionInput, StaleState {
   /** Tasks that have not ended, in the order of their births. */
   readonly tasks?: readonly OwnTask[];
   /** Those of them whose end the model knows already, from a result. */
-  readonly told?: readonly TaskId[];
   /** What was spent by turns that have ended, and what children hold. */
   readonly ledger?: Ledger;
+  readonly told?: readonly TaskNews[];
+  /** Children that the latest turn has begun. */
+  readonly begun?: { readonly turn: number; readonly children: number };
+  /** Set once the session is being ended, for good. */
+  readonly closing?: Closing;
   /** Tasks of it whose child agents wait for a person. */
   readonly blockedTasks?: readonly TaskId[];
   /** True if a child's task was told that the child waits for a person. */

@@ -7,6 +7,7 @@ import type { Outgoing } from "../schemas/message.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import { profileKeyOf } from "./profile.ts";
 import { sessionLedger, toldSpent, turnBudget } from "./session_budget.ts";
+import { refusalOf } from "./session_close.ts";
 import type { PromptRef, SessionContext, SessionEvent } from "./session_context.ts";
 import { ended, expect } from "./session_rules.ts";
 import type { TurnInput, TurnResult } from "./turn_context.ts";
@@ -54,7 +55,7 @@ function answered(to: string, { from, outcome, text, why, spent }: Answered): Ou
 
 /** Refuses a prompt that cannot wait, or that no catalog will ever serve. */
 export function refusePrompt(context: SessionContext, event: SessionEvent): readonly Outgoing[] {
-  const why = closed(context) ?? context.refusal ??
+  const why = refusalOf(context, event) ?? closed(context) ?? context.refusal ??
     failure("prompt_queue_full", `${limits.promptsQueuedMax} prompts wait already: wait for a turn to end`);
   return refuse(promptOf(event), context.address, why);
 }
@@ -67,7 +68,10 @@ export function refuseFirst(context: SessionContext, why: Failure | undefined): 
 
 /** Refuses every waiting prompt, because the catalog was refused. */
 export function refuseQueue(context: SessionContext): readonly Outgoing[] {
-  const why = context.refusal ?? failure("catalog_unavailable", "The session has no catalog");
+  const closed = failure("session_closed", "The session was ended before the turn of this prompt");
+  const why = context.closing === undefined
+    ? context.refusal ?? failure("catalog_unavailable", "The session has no catalog")
+    : closed;
   return context.queue.flatMap((prompt) => refuse(prompt, context.address, why));
 }
 

@@ -6,11 +6,15 @@ import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import { isEnd, type TaskEnd, TaskOutcome, type TaskRecord } from "../schemas/task.ts";
 import type { TaskContext, TaskEvent } from "./task.ts";
+import { childIn, standingOf, unopened } from "./task_agent.ts";
 import { shownStatus, toldSummary } from "./task_questions.ts";
 
 /** Tells the session that a task of it wants to begin. */
 export function opened({ id, owner, work }: TaskContext): Outgoing {
-  return { kind: "message", to: owner, message: { type: "task.opened", task: id, kind: work.kind } };
+  const letter = { type: "task.opened", task: id, kind: work.kind };
+  if (work.kind !== "agent.spawn") return { kind: "message", to: owner, message: letter };
+  const until = work.scope === "turn" ? { until: "turn" } : {};
+  return { kind: "message", to: owner, message: { ...letter, ...until, child: work.child } };
 }
 
 /** The task as the store tells of it. */
@@ -36,6 +40,7 @@ export function recordOf(context: TaskContext): TaskRecord {
     summary: toldSummary(context, outcome?.summary ?? ""),
     result: outcome?.result ?? null,
     failure: why,
+    ...standingOf(context),
   };
 }
 
@@ -60,15 +65,16 @@ export function cancelAsked(
   { waiting }: TaskContext,
   event: TaskEvent,
 ): Partial<TaskContext> {
-  if (event.type !== "task.cancel") return {};
+  if (event.type !== "task.cancel" && event.type !== "task.close") return {};
   const { command } = event;
   const hasRoom = command !== undefined && waiting.length < limits.tasksOpenMax;
   return { cancelAsked: true, waiting: hasRoom ? [...waiting, command] : waiting };
 }
 
 /** It was canceled before it began: certainly nothing was done. */
-export function unbegun(_context: TaskContext, event: TaskEvent): Partial<TaskContext> {
-  return ended(event.at, { status: "canceled", summary: "It was canceled before it began" });
+export function unbegun(context: TaskContext, event: TaskEvent): Partial<TaskContext> {
+  const outcome = { status: "canceled", summary: "It was canceled before it began" } as const;
+  return { ...ended(event.at, outcome), ...unopened(context) };
 }
 
 /** Its work ended, and said how. */
@@ -99,7 +105,8 @@ function lost({ title }: TaskContext, { failure: why }: PortFailed): Failure {
   );
 }
 
-function ended(at: number, outcome: TaskOutcome): Partial<TaskContext> {
+/** The work has ended. */
+export function ended(at: number, outcome: TaskOutcome): Partial<TaskContext> {
   const summary = outcome.summary.slice(0, limits.taskSummaryCharactersMax);
   return { status: outcome.status, endedAt: at, outcome: { ...outcome, summary } };
 }
@@ -116,6 +123,7 @@ export function endPosts(context: TaskContext): readonly Outgoing[] {
     status,
     summary: toldSummary(context, outcome?.summary ?? ""),
     silent,
+    ...childIn(context),
   };
   const replies = waiting.map((command): Outgoing => ({
     kind: "reply",

@@ -136,6 +136,11 @@ export const turnMachine = setup({
     ),
     noteGrant: assign(({ context, event }) => ({ grants: rules.grantsAfter(context.grants, event) })),
     noteNotice: assign(({ context, event }) => notices.noticed(context, event)),
+    keepLedger: enqueueActions(({ context, enqueue, event }) => {
+      const { ledger, posts } = budget.withChildren(context, event);
+      for (const params of posts) enqueue({ type: "post", params });
+      enqueue.assign({ ledger });
+    }),
     reportUp: sendParent(({ event }) => event),
     answerStep: enqueueActions(({ context, enqueue }) => {
       const refusals = rules.refusalsAfter(context);
@@ -181,6 +186,8 @@ export const turnMachine = setup({
   on: {
     "turn.revoked": { actions: "noteGrant" },
     "turn.notice": { actions: "noteNotice" },
+    "turn.child_begun": { actions: "keepLedger" },
+    "turn.child_ended": { actions: "keepLedger" },
     "xstate.done.actor.wall": { target: ".failed", actions: "expire" },
     "xstate.error.actor.wall": { target: ".failed", actions: "expire" },
     "turn.cancel_call": { actions: "cancelCall" },

@@ -9,8 +9,9 @@ import type { Outgoing } from "../schemas/message.ts";
 import type { ModelAnswer, Usage } from "../schemas/model.ts";
 import { exceeded, exhaustion, isBounded, leftOf, openLedger, spend } from "./budget.ts";
 import { judgedNote } from "./judgement.ts";
+import { beginChild, endChild, type LedgerStep } from "./child_budget.ts";
 import { entryNamed, entryOf } from "./library.ts";
-import type { TurnContext } from "./turn_context.ts";
+import type { TurnContext, TurnEvent } from "./turn_context.ts";
 
 /** The ledger of a turn; snapshots of earlier releases have none, and only count. */
 export function ledgerOf({ ledger }: Pick<TurnContext, "ledger">): Ledger {
@@ -119,6 +120,14 @@ function deniedBy({ ordinal, callId, name }: InvocationRequest, why: Failure): I
 
 function budgetNote(request: InvocationRequest, { message: why }: Failure): Outgoing {
   return judgedNote(request, "deny", [{ check: "budget", verdict: "deny", by: "budget", why }]);
+}
+
+/** The ledger once a child has begun or ended, and what is told of that. */
+export function withChildren(context: TurnContext, event: TurnEvent): LedgerStep {
+  const ledger = ledgerOf(context);
+  if (event.type === "turn.child_begun") return beginChild(ledger, event.wanted);
+  if (event.type !== "turn.child_ended") return { ledger, posts: [] };
+  return endChild(ledger, event.child, event.spent) ?? { ledger, posts: [] };
 }
 
 /** The timer that ends the turn when its wall time is over; undefined if that has no bound. */

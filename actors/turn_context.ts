@@ -1,5 +1,5 @@
 /** The words of the turn machine: what it is given, told, remembers, and yields. */
-import type { Budget, Ledger } from "../schemas/budget.ts";
+import type { Budget, Ledger, Spent } from "../schemas/budget.ts";
 import type { PortDone, PortFailed } from "../schemas/effect.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { HostCall, InvocationOutcome, InvocationResult } from "../schemas/invocation.ts";
@@ -8,9 +8,10 @@ import type { Grant, KeptGrant } from "../schemas/grant.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
 import type { TurnOutcome } from "../schemas/message.ts";
-import type { TaskId } from "../schemas/ids.ts";
+import type { TaskNews } from "../schemas/ids.ts";
 import type { HistoryItem, ModelCall } from "../schemas/model.ts";
 import type { Decision } from "../schemas/question.ts";
+import type { NewChild } from "./child_budget.ts";
 import type { StagePlan } from "./batch.ts";
 import type { InvocationEnding, InvocationReport } from "./invocation_context.ts";
 
@@ -63,6 +64,9 @@ export type TurnEvent =
   /** Earlier answers ended: these are left. */
   /** Something ended meanwhile of which the model is told before it is asked again (LC-28). */
   | { readonly type: "turn.notice"; readonly item: HistoryItem }
+  /** A child agent wants its part of the budget; one that has ended gives back what it did not spend. */
+  | { readonly type: "turn.child_begun"; readonly wanted: NewChild }
+  | { readonly type: "turn.child_ended"; readonly child: string; readonly spent: Partial<Spent> }
   | { readonly type: "turn.revoked"; readonly grants: readonly KeptGrant[] }
   | InvocationReport
   | { readonly type: "xstate.done.actor.call"; readonly output: InvocationEnding; readonly actorId: string }
@@ -125,7 +129,7 @@ export interface TurnContext extends TurnInput {
   /** What the model is told before it is asked again. */
   readonly notices?: readonly HistoryItem[];
   /** Tasks of whose end a result of this turn told the model. */
-  readonly told?: readonly TaskId[];
+  readonly told?: readonly TaskNews[];
 }
 
 /** How a turn ended, and when. `answer` is the intent whose outcome holds the final text. */
@@ -141,7 +145,7 @@ export interface TurnResult {
   readonly call?: InvocationResult | null;
   /** What came for the model and was not told to it any more. */
   readonly notices?: readonly HistoryItem[];
-  readonly told?: readonly TaskId[];
   /** What it spent, and what its children hold. */
   readonly ledger?: Ledger;
+  readonly told?: readonly TaskNews[];
 }

@@ -1,5 +1,5 @@
 /** What a turn tells its model besides results: news that came while it ran. */
-import type { TaskId } from "../schemas/ids.ts";
+import type { TaskNews } from "../schemas/ids.ts";
 import { isAbout } from "./session_tasks.ts";
 import type { TurnContext, TurnEvent } from "./turn_context.ts";
 
@@ -13,7 +13,7 @@ export function noticed(context: TurnContext, event: TurnEvent): Pick<TurnContex
 /** A result told the model how tasks ended: no notice of them follows (DM-121). */
 export function toldWith(
   { notices = [], told = [] }: TurnContext,
-  now: readonly TaskId[] = [],
+  now: readonly TaskNews[] = [],
 ): Pick<TurnContext, "notices" | "told"> {
   if (now.length === 0) return {};
   return { notices: notices.filter((item) => !isAbout(item, now)), told: [...new Set([...told, ...now])] };

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Budget } from "./budget.ts";
 import { CallRound, CallTask, SampleMessages } from "./call_pause.ts";
 import { CatalogRef, EntryRef, ResolvedCatalog } from "./catalog.ts";
+import { AgentWork } from "./child_agent.ts";
 import { Failure } from "./failure.ts";
 import { Digest, IntentId, RootAddress, ServerId, TaskId } from "./ids.ts";
 import { RequestOrigin } from "./invocation.ts";
@@ -37,6 +38,7 @@ export const PortKind = z.enum([
   "model.sample",
   "schedule.next",
   "task.run",
+  "agent.open",
 ]);
 /** A kind of effect. */
 export type PortKind = z.infer<typeof PortKind>;
@@ -148,6 +150,13 @@ export const portArgs = {
   "schedule.next": NextDueArgs,
   /** Does the work of a task to its end, on behalf of its session. Yields a `TaskOutcome`. */
   "task.run": z.strictObject({ task: TaskId, owner: RootAddress, work: TaskWork }),
+  /** Makes the session of a child agent, with its catalog and connections, unless it is there. */
+  "agent.open": z.strictObject({
+    task: TaskId,
+    owner: RootAddress,
+    work: AgentWork,
+    budget: Budget.exactOptional(),
+  }),
 } as const satisfies { readonly [K in PortKind]: z.ZodType };
 
 /** Arguments of one kind of effect. */

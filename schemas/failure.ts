@@ -54,6 +54,17 @@ export const FailureCode = z.enum([
   "resource_exhausted",
   "process_unidentified",
   "artifact_failed",
+  // Child agents.
+  "agent_unknown",
+  "agent_depth",
+  "agent_limit",
+  "agents_off",
+  "rights_exceeded",
+  "child_lost",
+  "child_not_closed",
+  "child_not_found",
+  "child_busy",
+  "session_not_yours",
   // Background tasks.
   "no_host",
   "task_action_unsupported",

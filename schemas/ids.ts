@@ -25,6 +25,11 @@ export const TaskId = z.string().regex(minted("tsk"), "must look like tsk_ and 2
 /** Id of a background task. */
 export type TaskId = z.infer<typeof TaskId>;
 
+/** News of a task that a model was told: its end, or `#n`, the nth answer of the child agent that it runs. */
+export const TaskNews = z.string().regex(/^tsk_[0-9A-HJKMNP-TV-Z]{26}(?:#[1-9][0-9]{0,8})?$/);
+/** News of a task that a model was told. */
+export type TaskNews = z.infer<typeof TaskNews>;
+
 /** The kinds of root actors that this release knows; the first part of a root's address. */
 export const RootKind = z.enum(["session", "catalog", "connection", "schedule", "supervisor", "task"]);
 /** A kind of root actor. */

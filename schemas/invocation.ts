@@ -1,6 +1,6 @@
 /** One tool call: its outcomes, its public status, and what a tool call yields. */
 import { z } from "zod";
-import { Digest, IntentId, TaskId } from "./ids.ts";
+import { Digest, IntentId, TaskNews } from "./ids.ts";
 import { JsonObject } from "./json.ts";
 import { Failure } from "./failure.ts";
 import { EntryRef } from "./catalog.ts";
@@ -57,7 +57,7 @@ export const ToolReturn = z.strictObject({
   /** What the call changes of the session's state, in order, as merge patches: null removes. Merged after its stage. */
   changes: z.array(JsonObject).max(limits.stateChangesMax).optional(),
   /** Tasks of whose end the model is told by this result: no notice follows (DM-121). */
-  told: z.array(TaskId).max(limits.tasksOpenMax).optional(),
+  told: z.array(TaskNews).max(limits.tasksOpenMax).optional(),
   /** Why the tool said no; set if and only if it did. Absent in entries of earlier releases. */
   error: ToolError.optional(),
 });
@@ -115,7 +115,7 @@ export const InvocationResult = z.strictObject({
   /** Set if the outcome changes the session's state. */
   changesState: z.literal(true).optional(),
   /** Tasks of whose end the outcome tells the model. */
-  told: z.array(TaskId).max(limits.tasksOpenMax).optional(),
+  told: z.array(TaskNews).max(limits.tasksOpenMax).optional(),
   /** `operator` or `verify` if an uncertain outcome was settled that way. */
   via: z.enum(["operator", "verify"]).optional(),
 });

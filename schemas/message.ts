@@ -1,10 +1,10 @@
 /** What roots may be told: the inputs of each kind of root, and the replies they give. */
 import { z } from "zod";
 import { AgentDefinition } from "./agent.ts";
-import { Budget, Spent } from "./budget.ts";
+import { Budget } from "./budget.ts";
 import { CancelScope } from "./cancel.ts";
 import { CatalogRef, CatalogSource } from "./catalog.ts";
-import { Parentage } from "./child_agent.ts";
+import { CloseStrictness, Parentage, sessionAnswered } from "./child_agent.ts";
 import { HostPolicy } from "./config.ts";
 import { ResourceUri } from "./effect.ts";
 import { Failure } from "./failure.ts";
@@ -20,11 +20,9 @@ import { RefreshRule } from "./refresh.ts";
 import { ScheduleInput } from "./schedule.ts";
 import { ChildSpec, SupervisorPolicy } from "./supervision.ts";
 import { TaskInput, taskLetters, TaskMessage } from "./task.ts";
+import { TurnOutcome } from "./turn_outcome.ts";
 
-/** How a turn ended. */
-export const TurnOutcome = z.enum(["completed", "needs_user", "failed", "canceled", "lost", "unknown"]);
-/** How a turn ended. */
-export type TurnOutcome = z.infer<typeof TurnOutcome>;
+export { TurnOutcome };
 
 const text = z.string().min(1).max(limits.promptCharactersMax);
 
@@ -63,17 +61,6 @@ const childNews = [
   }),
 ] as const;
 
-/** The end of a turn, told to the root that gave its prompt. */
-const SessionAnswered = z.strictObject({
-  type: z.literal("session.answered"),
-  from: RootAddress,
-  outcome: TurnOutcome,
-  text: z.string(),
-  failure: Failure.optional(),
-  /** What the session that answers has spent so far, in all. */
-  spent: Spent.exactOptional(),
-});
-
 /** Messages that a session takes. `session.answered` and `catalog.issued` are facts; the others ask. */
 export const SessionMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("session.prompt"), text, replyTo: RootAddress.optional() }),
@@ -90,7 +77,13 @@ export const SessionMessage = z.discriminatedUnion("type", [
   /** Answers for the whole session end: those that a principal gave, or all (DM-36). */
   z.strictObject({ type: z.literal("session.revoke"), principal: Principal.optional() }),
   z.strictObject({ type: z.literal("session.relay"), to: RootAddress, text }),
-  SessionAnswered,
+  sessionAnswered,
+  /** Ends a child for good: taken from its own task only (CM-104). */
+  z.strictObject({
+    type: z.literal("session.close"),
+    strictness: CloseStrictness,
+    reason: z.string().max(500),
+  }),
   /** All servers from the next turn on; a turn that runs keeps what it has (AR-42). */
   z.strictObject({ type: z.literal("session.servers"), servers: SessionServers }),
   z.strictObject({
@@ -159,7 +152,7 @@ export type ConnectionMessage = z.infer<typeof ConnectionMessage>;
 /** Messages that a schedule takes. */
 export const ScheduleMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("schedule.delete") }),
-  SessionAnswered,
+  sessionAnswered,
 ]);
 /** A message that a schedule takes. */
 export type ScheduleMessage = z.infer<typeof ScheduleMessage>;

@@ -29,6 +29,10 @@ export const SubagentPolicy = z.strictObject({
   allow_nested: z.boolean().default(true),
   /** Depth at which no more children are begun; the root has depth 0. */
   max_depth: z.int().min(1).max(limits.agentDepthMax).default(limits.agentDepthDefault),
+  /** Children that one turn may begin (DM-126). */
+  per_turn_max: z.int().min(1).max(limits.agentsPerTurnMax).optional(),
+  /** Children of one session that run at once; the others wait (DM-126). */
+  running_max: z.int().min(1).max(limits.agentsRunningAllowedMax).optional(),
 });
 /** Whether an agent may have child agents. */
 export type SubagentPolicy = z.infer<typeof SubagentPolicy>;
@@ -44,6 +48,8 @@ export const SessionScope = z.strictObject({
     allow_nested: z.boolean().optional(),
     max_depth: z.int().min(1).max(limits.agentDepthMax).optional(),
   }).optional(),
+  /** The tools that its parent left to it, by full name; without the list those of its profile (DM-127). */
+  tools: z.array(z.string().min(1).max(256)).max(limits.childToolsMax).optional(),
 });
 /** Which part of its agent a session is. */
 export type SessionScope = z.infer<typeof SessionScope>;

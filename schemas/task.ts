@@ -1,11 +1,14 @@
 /** Background tasks: what goes on beside a session's turns, for its agent and under its rights (DM-107..124). */
 import { z } from "zod";
+import { Spent } from "./budget.ts";
+import { AgentWork, childMessages, ChildStanding } from "./child_agent.ts";
 import { childQuestionMessages, taskQuestionLetters } from "./child_question.ts";
 import { Failure } from "./failure.ts";
 import { Digest, RootAddress, TaskId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
 import { Principal } from "./principal.ts";
+import { TurnOutcome } from "./turn_outcome.ts";
 
 /** What a task does. `evolver.run` is known, and refused until its worker exists (DM-108). */
 export const TaskKind = z.enum(["terminal.exec", "agent.spawn", "evolver.run"]);
@@ -62,6 +65,7 @@ export const TaskWork = z.discriminatedUnion("kind", [
   }),
   /** Refused by every release so far (DM-108). */
   z.strictObject({ kind: z.literal("evolver.run"), arguments: JsonObject }),
+  AgentWork,
 ]);
 /** What is to be done. */
 export type TaskWork = z.infer<typeof TaskWork>;
@@ -120,9 +124,17 @@ export const TaskRecord = z.strictObject({
   summary,
   result: JsonObject.nullable(),
   failure: Failure.nullable(),
+  /** How the child stands that the task runs; absent for other work. */
+  agent: ChildStanding.exactOptional(),
 });
 /** A task as the store tells of it. */
 export type TaskRecord = z.infer<typeof TaskRecord>;
+
+/** True for a child agent that has answered and waits for its next prompt: nothing goes on, so nobody waits for it. */
+export function isAtRest({ agent }: Pick<TaskRecord, "agent">): boolean {
+  if (agent === undefined || agent.scope === "task" || agent.close !== "open") return false;
+  return agent.observed === "completed" || agent.observed === "failed" || agent.observed === "interrupted";
+}
 
 /** Messages that a task takes. */
 export const TaskMessage = z.discriminatedUnion("type", [
@@ -130,6 +142,9 @@ export const TaskMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("task.admitted"), turn: z.int().min(0) }),
   /** Answered once nothing of the task is left; asked again, it is answered then too. */
   z.strictObject({ type: z.literal("task.cancel"), reason: z.string().max(500) }),
+  /** Its session does not let it begin, ever. */
+  z.strictObject({ type: z.literal("task.refused"), failure: Failure }),
+  ...childMessages,
   ...childQuestionMessages,
 ]);
 /** A message that a task takes. */
@@ -137,7 +152,14 @@ export type TaskMessage = z.infer<typeof TaskMessage>;
 
 /** What a task tells its session. */
 export const taskLetters = [
-  z.strictObject({ type: z.literal("task.opened"), task: TaskId, kind: TaskKind }),
+  z.strictObject({
+    type: z.literal("task.opened"),
+    task: TaskId,
+    kind: TaskKind,
+    /** Set if it shall end with the turn that it came from. */
+    until: z.literal("turn").exactOptional(),
+    child: RootAddress.exactOptional(),
+  }),
   z.strictObject({
     type: z.literal("task.ended"),
     task: TaskId,
@@ -146,6 +168,22 @@ export const taskLetters = [
     status: TaskEnd,
     summary,
     silent: z.boolean(),
+    child: RootAddress.exactOptional(),
+    /** What the child spent in all. */
+    spent: Spent.exactOptional(),
   }),
+  /** A child agent answered, the nth time, and waits for its next prompt: it takes no place among those that run. */
+  z.strictObject({
+    type: z.literal("task.rested"),
+    task: TaskId,
+    child: RootAddress,
+    title: z.string().max(limits.taskTitleCharactersMax),
+    answers: z.int().min(1),
+    outcome: TurnOutcome,
+    summary,
+    silent: z.boolean(),
+  }),
+  /** It has a prompt again, and wants to go on. */
+  z.strictObject({ type: z.literal("task.resumed"), task: TaskId }),
   ...taskQuestionLetters,
 ] as const;

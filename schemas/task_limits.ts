@@ -8,6 +8,27 @@ export const taskLimits = {
   commandsRunningMax: 8,
   agentsRunningMax: 2,
   evolversRunningMax: 1,
+  /** Most that an agent may ask for in place of `agentsRunningMax`. */
+  agentsRunningAllowedMax: 16,
+  /** Child agents that one turn may begin, and the most that an agent may ask for (DM-126). */
+  agentsPerTurnDefault: 4,
+  agentsPerTurnMax: 64,
+  /** Messages of a fork's parent that a child is told of (DM-126). */
+  forkMessagesMax: 12,
+  /** What is kept of a child's answer beside its session, and a message to it. */
+  childAnswerCharactersMax: 8_000,
+  childMessageCharactersMax: 20_000,
+  /** Messages that wait until a child may go on. */
+  childMessagesWaitingMax: 16,
+  childToolsMax: 256,
+  childSlotsMax: 32,
+  childSlotCharactersMax: 64,
+  /** How long a child may take to end by itself, and once it is told to stop. Milliseconds. */
+  childGraceMs: 30_000,
+  childForceMs: 60_000,
+  /** Members of a group of children that is waited for (GA-53). */
+  agentGroupMembersMin: 2,
+  agentGroupMembersMax: 16,
   /** How a task went, in a sentence for the model (DM-116). */
   taskSummaryCharactersMax: 1_200,
   taskTitleCharactersMax: 200,

@@ -1,5 +1,12 @@
 /** The roots that a runtime brings into the world: its supervisor, and sessions with their catalogs, connections and schedules. */
-import { connectionAddress, type RootAddress, type RootKind } from "../schemas/ids.ts";
+import type { Holder } from "../actors/child_rights.ts";
+import { childServers } from "./agents/child_servers.ts";
+import type { Lineage } from "./agents/lineage.ts";
+import type { Budget } from "../schemas/budget.ts";
+import type { Parentage } from "../schemas/child_agent.ts";
+import { movedHome } from "./host/session_home.ts";
+import { notYours } from "../actors/session_close.ts";
+import { connectionAddress, type RootAddress, type RootKind, sessionOf } from "../schemas/ids.ts";
 import type { Json } from "../schemas/json.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import { rootInputs, rootMessages, type SessionServer } from "../schemas/message.ts";
@@ -54,6 +61,61 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
   return address;
 }
 
+/** A child's session that is to be made. */
+export interface ChildDraft {
+  readonly address: RootAddress;
+  /** Its parent. */
+  readonly lineage: Lineage;
+  /** What it may do. */
+  readonly holder: Holder;
+  readonly parent: Parentage;
+  /** What it may spend of its parent's budget. */
+  readonly budget: Budget | undefined;
+}
+
+/**
+ * Creates the session of a child agent with its catalog and connections; what is there already stays. Resolves once all
+ * are durable.
+ */
+export async function createChildSession(kernel: Kernel, draft: ChildDraft): Promise<void> {
+  const { address, lineage, holder, parent } = draft;
+  const { agent, mode, scope } = holder;
+  const id = address.slice("session/".length);
+  const catalog: RootAddress = `catalog/${id}`;
+  const title = parent.path.at(-1) ?? agent.name;
+  const servers = childServers(lineage, holder, address);
+  const { home } = lineage.session;
+  const input = {
+    ...lineage.session,
+    address,
+    agent,
+    home: holder.workspace === lineage.workspace ? home : movedHome(home, holder.workspace),
+    catalog,
+    principal: { kind: "agent", id },
+    servers,
+    mode,
+    scope,
+    parent,
+    budget: draft.budget,
+  };
+  // The session last, as for every other.
+  const births: [RootKind, { readonly address: RootAddress } & Record<string, unknown>, string][] = [
+    ["catalog", { ...lineage.catalog, address: catalog, agent, subscriber: address, scope }, title],
+    ...servers.map(({ connection, declaration }): (typeof births)[number] => [
+      "connection",
+      { address: connection, catalog, declaration },
+      declaration.server,
+    ]),
+    ["session", input, title],
+  ];
+  const fresh = births.filter(([, { address: one }]) => !kernel.records.has(one));
+  await Promise.all(
+    fresh.map(([kind, one, name]) =>
+      bear(kernel, kind, one, { title: name, ...(kind === "session" ? { parent: parent.task } : {}) })
+    ),
+  );
+}
+
 /** Creates a schedule of a session; resolves once it is durable. */
 export function createSchedule(kernel: Kernel, input: ScheduleInput): Promise<void> {
   return bear(kernel, "schedule", { ...input }, { title: input.prompt });
@@ -67,6 +129,10 @@ export async function declareServers(
 ): Promise<void> {
   if (!kernel.records.has(session)) {
     throw new KernelError("root_not_found", `No actor has the address "${session}"`);
+  }
+  const parent = kernel.records.get(session)?.parent;
+  if (parent !== undefined) {
+    throw new KernelError("session_not_yours", notYours(sessionOf(parent) ?? parent));
   }
   const servers = serversOf(session, declarations);
   const catalog = session.replace(/^session/, "catalog");

@@ -2,6 +2,7 @@
 import type { catalogOf } from "../actors/library.ts";
 import type { RootAddress } from "../schemas/ids.ts";
 import type { ConnectionMessage } from "../schemas/message.ts";
+import type { AgentDesk } from "./agents/agent_desk.ts";
 import type { Attempt } from "./effects/adapter.ts";
 import type { Conversations } from "./effects/conversation.ts";
 import type { Performers } from "./effects/performer.ts";
@@ -48,6 +49,8 @@ export interface HostServices {
   readonly schedules: Schedules;
   /** Background tasks. */
   readonly tasks: TaskDesk;
+  /** Child agents. */
+  readonly agents: AgentDesk;
   /** Tells a connection something in the runtime's own name; resolves with its reply, once that is durable. */
   readonly tellConnection: (connection: RootAddress, message: ConnectionMessage) => Promise<StoredReply>;
 }

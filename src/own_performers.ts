@@ -1,5 +1,6 @@
-/** The performers that need no host: questions, timers, schedules, seals of catalogs, and what supervisors decide. */
+/** The performers that need no host: questions, timers, schedules, children, seals of catalogs, and what supervisors decide. */
 import { rootKindOf } from "../schemas/ids.ts";
+import { createAgentOpen } from "./effects/agent_open.ts";
 import { createCatalogSeal } from "./effects/catalog_seal.ts";
 import type { Performers } from "./effects/performer.ts";
 import type { QuestionDesk } from "./effects/question_ask.ts";
@@ -33,6 +34,7 @@ export function createOwnPerformers(
       digest: seams.digest,
       putBlob: (blob) => journal.writer.putBlob(blob),
     }),
+    "agent.open": createAgentOpen(kernelOf),
     "child.start": createChildStart(kernelOf),
     "child.stop": createChildStop(kernelOf),
   };

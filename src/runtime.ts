@@ -1,4 +1,5 @@
 /** Composition root of a runtime that owns its store: opens, recovers, runs, and stops it. */
+import { notYours } from "../actors/session_close.ts";
 import { catalogOf } from "../actors/library.ts";
 import { pathOf } from "./ancestors.ts";
 import type { AgentDefinition } from "../schemas/agent.ts";
@@ -7,7 +8,7 @@ import type { Parentage } from "../schemas/child_agent.ts";
 import type { CatalogSource } from "../schemas/catalog.ts";
 import type { HostPolicy } from "../schemas/config.ts";
 import type { RootRecord } from "../schemas/entry.ts";
-import type { RootAddress } from "../schemas/ids.ts";
+import { type RootAddress, sessionOf } from "../schemas/ids.ts";
 import type { HostCall } from "../schemas/invocation.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
@@ -15,6 +16,7 @@ import { rootMessages, type SessionMessage } from "../schemas/message.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import { localOperator, type Principal, principalText } from "../schemas/principal.ts";
 import { cleanMessage, createDoorRedactor, mayBeSecret } from "./effects/clean.ts";
+import { AgentDesk } from "./agents/agent_desk.ts";
 import { Conversations } from "./effects/conversation.ts";
 import type { Attempt } from "./effects/adapter.ts";
 import type { Performers } from "./effects/performer.ts";
@@ -113,6 +115,7 @@ export interface Runtime {
   readonly recovery: Recovery;
   readonly schedules: Schedules;
   readonly tasks: TaskDesk;
+  readonly agents: AgentDesk;
   /** Makes a session and its catalog; resolves once both are durable. */
   createSession(draft: SessionDraft): Promise<RootAddress>;
   /** Declares all MCP servers of a session anew; they hold from its next turn on (AR-42). Resolves once durable. */
@@ -174,6 +177,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   for (const registration of options.programs ?? []) await programs.register(registration);
   const schedules = new Schedules(kernelOf, redactor);
   const tasks = new TaskDesk(kernelOf);
+  const agents = new AgentDesk(kernelOf, tasks);
   const services: HostServices = {
     conversations,
     rawArguments,
@@ -185,6 +189,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     programs,
     schedules,
     tasks,
+    agents,
     tellConnection: (connection, message) => tellConnection(kernelOf(), connection, message),
   };
   const performers: Performers = {
@@ -206,14 +211,23 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   kernel.supervisor = supervisorAddress;
   const recovery = await recover(kernel);
   if (!kernel.records.has(supervisorAddress)) await createSupervisor(kernel, supervisorAddress);
-  const parts = { kernel, journal, questions, conversations, recovery, programs, schedules, tasks };
+  const parts = { kernel, journal, questions, conversations, recovery, programs, schedules, tasks, agents };
   return runtimeOf(parts, { ...options, redactor });
+}
+
+/** What only a child's parent may do to it, and nobody else: whoever runs the store may look, stop and answer (CM-107). */
+function refuseForeign({ records }: Kernel, session: RootAddress, message: SessionMessage): void {
+  const targets = message.type === "session.relay" ? [session, message.to] : [session];
+  const child = targets.map((one) => records.get(one)?.parent).find((parent) => parent !== undefined);
+  const isHarmless = message.type === "session.cancel" || message.type === "session.revoke";
+  if (child === undefined || isHarmless) return;
+  throw new KernelError("session_not_yours", notYours(sessionOf(child) ?? child));
 }
 
 type RuntimeParts =
   & Pick<
     Runtime,
-    "kernel" | "journal" | "questions" | "conversations" | "recovery" | "schedules" | "tasks"
+    "kernel" | "journal" | "questions" | "conversations" | "recovery" | "schedules" | "tasks" | "agents"
   >
   & Pick<HostServices, "programs">;
 
@@ -237,6 +251,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
         `No session has the address "${data.to}": look at troupe sessions`,
       );
     }
+    refuseForeign(kernel, session, data);
     const ref = { principal: principalText(localOperator), key: key ?? kernel.seams.nextId("cmd") };
     const isFresh = key === undefined;
     return submit(kernel, { root: session, message: data as never, ref, isFresh });

@@ -77,6 +77,7 @@ const ofOtherCodes: { readonly [code: string]: ExitCode } = {
   config_invalid: exitCodes.usage,
   transport_unsupported: exitCodes.usage,
   root_not_found: exitCodes.usage,
+  session_not_yours: exitCodes.usage,
   owner_missing: exitCodes.usage,
   question_not_found: exitCodes.usage,
   question_changed: exitCodes.usage,

@@ -1,9 +1,10 @@
 /** Where a command acts: a session that it begins, or one that it goes on with. */
 import type { Budget } from "../../schemas/budget.ts";
-import type { RootAddress } from "../../schemas/ids.ts";
+import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { PermissionMode } from "../../schemas/mode.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
 import { refuseProfile } from "../../actors/profile.ts";
+import { notYours } from "../../actors/session_close.ts";
 import type { LoadedAgent } from "../host/agent_folder.ts";
 import { isAbsolute, type readHostSettings, workspaceFolder } from "../host/home.ts";
 import type { ActingHost } from "../host/host.ts";
@@ -128,9 +129,12 @@ export function begin(
 }
 
 async function resume(host: ActingHost, agent: LoadedAgent, name: string): Promise<Place> {
-  const { address, kind } = await findSession(host, name);
+  const { address, kind, parent } = await findSession(host, name);
   if (kind !== "session") {
     throw new UsageError("root_not_found", `"${address}" is no session: see troupe sessions`);
+  }
+  if (parent !== undefined) {
+    throw new UsageError("session_not_yours", notYours(sessionOf(parent) ?? parent));
   }
   const created = await firstEntry(host, address);
   const recorded = peekText(created, "input", "agent", "name");

@@ -6,13 +6,13 @@ import { UsageError } from "./exit.ts";
 
 /**
  * The record that `name` means: an id (`ses_…`), an address (`session/ses_…`, also of another kind of root), an
- * unambiguous beginning or end of an id, or `last`, the newest session.
+ * unambiguous beginning or end of an id, or `last`, the newest session that is no child agent's.
  */
 export async function findSession(host: Host, name: string): Promise<RootRecord> {
   const roots = await host.listRoots();
   const sessions = roots.filter((root) => root.kind === "session");
   if (name === "last") {
-    const last = sessions.at(-1);
+    const last = sessions.findLast(({ parent }) => parent === undefined);
     if (last !== undefined) return last;
     throw new UsageError("root_not_found", "There is no session yet: start one with troupe run");
   }

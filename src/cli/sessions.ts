@@ -1,17 +1,34 @@
 /** `troupe sessions`. */
 import type { RootRecord } from "../../schemas/entry.ts";
+import { sessionOf } from "../../schemas/ids.ts";
 import { defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes } from "./exit.ts";
 import { locateStore, openReading } from "./host.ts";
 import { jsonLine } from "./json_line.ts";
 import { printTable, timeText } from "./table.ts";
 
+interface SessionRow {
+  readonly root: RootRecord;
+  readonly entries: number;
+}
+
+/** Children behind their parents, else in the order of their beginnings. */
+function underParents(rows: readonly SessionRow[]): readonly SessionRow[] {
+  const parentOf = ({ root: { parent } }: SessionRow) => parent === undefined ? undefined : sessionOf(parent);
+  const known = new Set(rows.map(({ root }) => root.address));
+  const below = (row: SessionRow): readonly SessionRow[] => [
+    row,
+    ...rows.filter((one) => parentOf(one) === row.root.address).flatMap(below),
+  ];
+  return rows.filter((row) => !known.has(parentOf(row) ?? "")).flatMap(below);
+}
+
 /** Lists the sessions of a store, oldest first. */
 export const command = defineCommand({
   args: [],
   about: [
     "Lists the sessions of a store, oldest first: id, agent, when it began, entries, and whether it is active",
-    "or quarantined.",
+    "or quarantined. A child agent's session is listed below its parent's, by what it was asked.",
   ],
   options: {
     store: storeOption,
@@ -23,7 +40,7 @@ export const command = defineCommand({
     const host = await openReading(cli, await locateStore(cli, options.store));
     try {
       const roots = (await host.listRoots()).filter((root) => options.all || root.kind === "session");
-      const rows: { readonly root: RootRecord; readonly entries: number }[] = [];
+      const rows: SessionRow[] = [];
       for (const root of roots) rows.push({ root, entries: (await host.readHead(root.address)).seq });
       const { out, err } = cli.terminal;
       if (options.json) {
@@ -33,9 +50,9 @@ export const command = defineCommand({
         printTable(
           cli.terminal,
           ["SESSION", "AGENT", "BEGAN", "ENTRIES", "STATUS"],
-          rows.map(({ root, entries }) => [
+          underParents(rows).map(({ root, entries }) => [
             root.kind === "session" ? root.address.slice("session/".length) : root.address,
-            root.title,
+            root.parent === undefined ? root.title : `> ${root.title}`,
             timeText(root.createdAt),
             String(entries),
             root.reason === undefined ? root.status : `${root.status}: ${root.reason}`,

@@ -17,7 +17,8 @@ interface GenerateArgs {
 
 /** True for inputs of which the model may be told as of news from elsewhere. */
 function isNews(type: string): boolean {
-  return type === "session.answered" || type === "resource.updated" || type === "task.ended";
+  return type === "session.answered" || type === "resource.updated" || type === "task.ended" ||
+    type === "task.rested";
 }
 
 /** The conversation of one session, built entry by entry. The same entries give the same messages, always. */

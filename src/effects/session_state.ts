@@ -3,7 +3,7 @@ import { type Failure, failure } from "../../schemas/failure.ts";
 import { isJson, type Json, type JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { throughJson } from "../canonical.ts";
-import type { TaskId } from "../../schemas/ids.ts";
+import type { TaskNews } from "../../schemas/ids.ts";
 
 /** The state with one change: objects are merged, null removes, everything else replaces. Neither is changed itself. */
 export function mergeState(state: JsonObject, change: JsonObject): JsonObject {
@@ -29,7 +29,7 @@ export interface CallEffects {
   /** Changes of the session's state, in order. */
   readonly changes: readonly JsonObject[];
   /** Tasks of whose end the result tells the model. */
-  readonly told: readonly TaskId[];
+  readonly told: readonly TaskNews[];
 }
 
 /** Of a call that brings about nothing beside its result. */
@@ -38,7 +38,7 @@ export const noEffects: CallEffects = { changes: [], told: [] };
 /** Takes the changes of one call while it runs. They count once its outcome stands in the journal, and only then. */
 export class StateChanges {
   readonly #changes: JsonObject[] = [];
-  readonly #told = new Set<TaskId>();
+  readonly #told = new Set<TaskNews>();
   #state: JsonObject;
   #bytes = 0;
   #isOver = false;
@@ -72,7 +72,7 @@ export class StateChanges {
   }
 
   /** The result of the call tells the model how a task ended. */
-  tell(task: TaskId): void {
+  tell(task: TaskNews): void {
     if (!this.#isOver) this.#told.add(task);
   }
 

@@ -3,7 +3,7 @@
  * in here breaks, every view is one fixed refusal, and what the tool returned goes nowhere (DM-47).
  */
 import { failure, type FailureCode } from "../../schemas/failure.ts";
-import type { TaskId } from "../../schemas/ids.ts";
+import type { TaskNews } from "../../schemas/ids.ts";
 import type { ToolReturn } from "../../schemas/invocation.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
@@ -37,7 +37,7 @@ export interface SettleOptions {
   /** What the call changes of the session's state. */
   readonly changes?: readonly JsonObject[];
   /** Tasks of whose end the result tells the model. */
-  readonly told?: readonly TaskId[];
+  readonly told?: readonly TaskNews[];
 }
 
 const withheldFailure = failure(
@@ -140,6 +140,19 @@ export const codesOfTools: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "http_timed_out",
   "http_tls_failed",
   "response_too_large",
+  "agent_depth",
+  "agent_limit",
+  "agent_unknown",
+  "agents_off",
+  "budget_exceeded",
+  "child_busy",
+  "child_lost",
+  "child_not_found",
+  "profile_unknown",
+  "rights_exceeded",
+  "session_closed",
+  "task_limit",
+  "task_lost",
   "resource_exhausted",
   "schedule_not_found",
   "schedules_full",

@@ -18,6 +18,7 @@ import type {
   ToolBlobs,
   ToolHandler,
 } from "../tools/tool.ts";
+import type { AgentDesk } from "../agents/agent_desk.ts";
 import type { TaskDesk } from "../tasks/task_desk.ts";
 import type { Workspace } from "../tools/workspace.ts";
 import { cleanFailure } from "./clean.ts";
@@ -68,6 +69,8 @@ export interface ToolCallOptions {
   readonly sessionsOf?: (call: ToolCall) => SessionArchive;
   /** For whom a session acts; the operator of this machine by default. */
   readonly principalOf?: (root: RootAddress) => Principal;
+  /** Child agents; without it tools have none. */
+  readonly agents?: AgentDesk;
   /** Reaches the tools of MCP servers; without it they are refused. */
   readonly mcp?: Adapter;
   /** Reaches the tools of connected programs; without it they are refused. */

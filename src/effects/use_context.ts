@@ -1,10 +1,11 @@
 /** The one context that every adapter gets: all that a tool may see and use, frozen (LC-1, LC-8). */
 import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
+import type { TaskNews } from "../../schemas/ids.ts";
 import { failure } from "../../schemas/failure.ts";
-import type { TaskId } from "../../schemas/ids.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import { deepFreeze } from "../canonical.ts";
+import { type OwnAgents, ownAgents } from "../agents/own_agents.ts";
 import { type OwnTasks, ownTasks } from "../tasks/own_tasks.ts";
 import { HttpError } from "../net/http_error.ts";
 import type { SessionSchedules } from "../schedules.ts";
@@ -44,6 +45,7 @@ export function useContext(
     app_state: deepFreeze(state),
     update: (change: JsonObject) => changes.take(change),
     tasks: tasksOf(call, { options, entry, signal, changes }),
+    agents: agentsOf(call, { options, entry, signal, catalog }),
     notifications: Object.freeze({
       // A tool that was given up on has nothing more to say.
       push: (text: string) => {
@@ -79,9 +81,20 @@ function tasksOf(
 ): OwnTasks | undefined {
   if (options.tasks === undefined) return undefined;
   const origin = { call: request.args.invocation, tool: entry.canonicalName };
-  const tell = (task: TaskId) => changes.tell(task);
+  const tell = (task: TaskNews) => changes.tell(task);
   const principal = options.principalOf?.(owner) ?? localOperator;
   return ownTasks(options.tasks, { owner, principal, key, origin, signal, tell });
+}
+
+/** The child agents of the session that calls, if its runtime has any. */
+function agentsOf(
+  { root: owner, key, request }: ToolCall,
+  { options, entry, signal, catalog }: Pick<UseInput, "options" | "entry" | "signal" | "catalog">,
+): OwnAgents | undefined {
+  const { agents, redactor } = options;
+  if (agents === undefined) return undefined;
+  const origin = { call: request.args.invocation, tool: entry.canonicalName };
+  return ownAgents(agents, { owner, key, origin, signal, known: catalog.entries, redactor });
 }
 
 function noWayOut(): Promise<Response> {

@@ -67,6 +67,7 @@ export function createHostPerformers(
     sessionsOf: archives(services, history),
     principalOf: (root) => places.known(root).principal,
     mcp: createHostMcpCall(services, connections),
+    agents: services.agents,
     program: createProgramCall({ programOf: (name) => services.programs.find(name), seams }),
     commands: createTerminalCall({ ...commands, redactor, seams }),
   });

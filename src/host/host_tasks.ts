@@ -1,6 +1,6 @@
 /** What a host does about tasks: follows one, and waits for all that a session's runtime must not leave. */
 import type { RootAddress } from "../../schemas/ids.ts";
-import { isEnd, type TaskRecord } from "../../schemas/task.ts";
+import { isAtRest, isEnd, type TaskRecord } from "../../schemas/task.ts";
 import type { TaskDesk } from "../tasks/task_desk.ts";
 import type { LogPiece, TaskLogs } from "../tasks/task_log.ts";
 import type { ActingHost, FollowTask, Records } from "./host.ts";
@@ -41,7 +41,7 @@ export async function openTasks(
   session: RootAddress,
 ): Promise<readonly TaskRecord[]> {
   const tasks = await host.listTasks(session);
-  return tasks.filter(({ status, detached }) => !detached && !isEnd(status));
+  return tasks.filter((task) => !task.detached && !isEnd(task.status) && !isAtRest(task));
 }
 
 /** Waits until every task of a session has ended that somebody waits for; or until nobody does. */

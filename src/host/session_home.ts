@@ -22,6 +22,12 @@ export function writeHome(home: SessionHome): string {
   return JSON.stringify(home);
 }
 
+/** The same home with another workspace. One that this release did not write stays as it is. */
+export function movedHome(text: string, workspace: string): string {
+  const home = readHome(text);
+  return home === undefined ? text : writeHome({ ...home, workspace });
+}
+
 /** Reads a session's `home`; undefined if this release did not write it. */
 export function readHome(text: string): SessionHome | undefined {
   try {

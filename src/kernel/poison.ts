@@ -1,5 +1,6 @@
 /** What happens to a message that breaks a machine, and to a root that cannot go on (K23). */
 import { type Failure, failure } from "../../schemas/failure.ts";
+import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import { throughJson } from "../canonical.ts";
@@ -111,6 +112,28 @@ function refuseBirth(kernel: Kernel, root: LiveRoot, why: Failure): void {
   kernel.births.delete(root.address);
 }
 
+/** Writes that a root is out of service; whoever must know is told in the same commit (K13). */
+function writeOff(
+  kernel: Kernel,
+  record: RootRecord,
+  { letters, isLasting }: { readonly letters: readonly Letter[]; readonly isLasting: boolean },
+): void {
+  if (!isLasting && letters.length === 0) return;
+  const sets = letters.map(({ key, message }) => ({ key, value: { message } }));
+  const unit = { root: record.address, entries: [], sets, deletes: [] };
+  kernel.journal.writer.push(isLasting ? { ...unit, record } : unit, () => {
+    for (const letter of letters) void bring(kernel, letter);
+    schedule(kernel);
+  });
+  kernel.journal.writer.urge();
+}
+
+/** The task of a child agent hears that nothing more will come of it. */
+function lossOf({ address, parent: to, reason = "" }: RootRecord): readonly Letter[] {
+  if (to === undefined) return [];
+  return [{ key: keys.inbox(to, address, 0, 0), to, from: address, message: { type: "child.lost", reason } }];
+}
+
 /**
  * Takes a root out of service until an operator looks at it. Nothing is performed for it, nothing appended (K20). With
  * `isLasting` false only this runtime keeps away from it, and the next one tries again.
@@ -131,16 +154,15 @@ export function quarantine(kernel: Kernel, address: RootAddress, reason: string,
   kernel.records.set(address, quarantined);
   refuseWaiting(kernel, address);
   const letter = isNews ? newsOf(kernel, address, { reason, isLasting }) : undefined;
+  const loss = isNews ? lossOf(quarantined) : [];
   if (isLasting) {
-    const sets = letter === undefined ? [] : [{ key: letter.key, value: { message: letter.message } }];
-    const unit = { root: address, entries: [], record: quarantined, sets, deletes: [] };
-    kernel.journal.writer.push(unit, () => {
-      if (letter !== undefined) bring(kernel, letter);
-      schedule(kernel);
-    });
-    kernel.journal.writer.urge();
-  } else if (letter !== undefined) {
-    deliver(kernel, letter.to, { kind: "input", body: { message: letter.message } });
+    writeOff(kernel, quarantined, { letters: [...letter === undefined ? [] : [letter], ...loss], isLasting });
+  } else {
+    if (letter !== undefined) {
+      deliver(kernel, letter.to, { kind: "input", body: { message: letter.message } });
+    }
+    // Whoever waits is told for good: what comes of the child later finds nobody.
+    writeOff(kernel, quarantined, { letters: loss, isLasting });
   }
   kernel.seams.log({ level: "error", event: "root_quarantined", detail: { root: address, reason } });
   tell(kernel, { type: "quarantined", root: address, reason });

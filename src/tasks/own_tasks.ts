@@ -2,7 +2,7 @@
 import type { Failure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { Principal } from "../../schemas/principal.ts";
-import { TaskId } from "../../schemas/ids.ts";
+import { TaskId, type TaskNews } from "../../schemas/ids.ts";
 import type { TaskRecord } from "../../schemas/task.ts";
 import type { Awaited, TaskDesk, TaskOrder } from "./task_desk.ts";
 
@@ -18,7 +18,7 @@ export interface OwnTasks {
   cancel(id: string, reason: string): Promise<TaskRecord | undefined>;
   untilEnded(id: string, untilMs: number): Promise<Awaited | undefined>;
   /** The result of this call tells the model how the task ended: no notice of it follows (DM-121). */
-  told(task: TaskId): void;
+  told(news: TaskNews): void;
 }
 
 /** Whose tasks, and for which call. */
@@ -29,7 +29,7 @@ export interface TaskCall {
   readonly key: string;
   readonly origin: TaskOrder["origin"];
   readonly signal: AbortSignal;
-  readonly tell: (task: TaskId) => void;
+  readonly tell: (news: TaskNews) => void;
 }
 
 /** The tasks of the session that calls. */

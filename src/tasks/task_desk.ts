@@ -6,7 +6,7 @@ import { createTask } from "../births.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import { type RootAddress, taskAddress, TaskId } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
-import { isEnd, type TaskInput, TaskRecord } from "../../schemas/task.ts";
+import { isAtRest, isEnd, type TaskInput, TaskRecord } from "../../schemas/task.ts";
 import { keys } from "../journal/keys.ts";
 import { submit } from "../kernel/command.ts";
 import type { Kernel, KernelEvent } from "../kernel/kernel.ts";
@@ -26,6 +26,13 @@ export interface TaskOrder
 export interface Awaited {
   readonly record: TaskRecord;
   readonly isTimedOut: boolean;
+}
+
+/** How long a task is waited for, and until what. */
+export interface Patience {
+  readonly untilMs: number;
+  readonly signal: AbortSignal;
+  readonly isEnough: (record: TaskRecord) => boolean;
 }
 
 /** The tasks of a runtime. A task that is another session's is not found: whoever asks names its owner. */
@@ -82,10 +89,20 @@ export class TaskDesk {
   }
 
   /** Waits until a task has ended, or needs a person; at most until `untilMs`, or until nobody waits any more. */
-  async untilEnded(
+  untilEnded(
     owner: RootAddress,
     id: TaskId,
-    { untilMs, signal }: { readonly untilMs: number; readonly signal: AbortSignal },
+    patience: Omit<Patience, "isEnough">,
+  ): Promise<Awaited | undefined> {
+    const isEnough = ({ status }: TaskRecord) => status === "blocked_needs_user";
+    return this.until(owner, id, { ...patience, isEnough });
+  }
+
+  /** Waits until a task has come so far, or has ended. */
+  async until(
+    owner: RootAddress,
+    id: TaskId,
+    { untilMs, signal, isEnough }: Patience,
   ): Promise<Awaited | undefined> {
     const { clock } = this.#kernel.seams;
     const enough = new AbortController();
@@ -94,7 +111,7 @@ export class TaskDesk {
     if (signal.aborted) stop();
     const late = clock.sleepUntil(untilMs, enough.signal);
     try {
-      const isThere = ({ status }: TaskRecord) => isEnd(status) || status === "blocked_needs_user";
+      const isThere = (one: TaskRecord) => isEnd(one.status) || isEnough(one);
       const record = await this.#until({ owner, id }, late, isThere);
       return record === undefined ? undefined : { record, isTimedOut: !isThere(record) };
     } finally {
@@ -103,14 +120,14 @@ export class TaskDesk {
     }
   }
 
-  /** Waits for the end of a task, however long it takes, or until nobody waits any more. */
+  /** Waits until nothing goes on in a task, however long it takes, or until nobody waits any more. */
   async untilOver(owner: RootAddress, id: TaskId, signal: AbortSignal): Promise<TaskRecord | undefined> {
     const gone = Promise.withResolvers<void>();
     const leave = () => gone.resolve();
     signal.addEventListener("abort", leave, { once: true });
     if (signal.aborted) leave();
     try {
-      return await this.#until({ owner, id }, gone.promise, ({ status }) => isEnd(status));
+      return await this.#until({ owner, id }, gone.promise, (one) => isEnd(one.status) || isAtRest(one));
     } finally {
       signal.removeEventListener("abort", leave);
     }

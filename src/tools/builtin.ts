@@ -1,6 +1,7 @@
 /** The tools that come with the runtime: as sources for catalogs, and as the dispatch map (LC-7). */
 import type { CatalogSource } from "../../schemas/catalog.ts";
 import { clarify } from "./clarify.ts";
+import { delegateTask } from "./delegate_task.ts";
 import { listFiles } from "./list_files.ts";
 import { patch } from "./patch.ts";
 import { readFile } from "./read_file.ts";
@@ -14,6 +15,11 @@ import { skillsList } from "./skills_list.ts";
 import { taskControl } from "./task_control.ts";
 import { taskList } from "./task_list.ts";
 import { taskStatus } from "./task_status.ts";
+import { subagentClose } from "./subagent_close.ts";
+import { subagentList } from "./subagent_list.ts";
+import { subagentSend } from "./subagent_send.ts";
+import { subagentSpawn } from "./subagent_spawn.ts";
+import { subagentWait } from "./subagent_wait.ts";
 import { terminal } from "./terminal.ts";
 import type { BuiltinTool } from "./tool.ts";
 import { todo } from "./todo.ts";
@@ -21,6 +27,15 @@ import { toolsList } from "./tools_list.ts";
 import { webExtract } from "./web_extract.ts";
 import { yieldUntil } from "./yield_until.ts";
 import { writeFile } from "./write_file.ts";
+
+const aboutChildren = [
+  subagentSpawn,
+  subagentSend,
+  subagentWait,
+  subagentClose,
+  subagentList,
+  delegateTask,
+] as const;
 
 /** By source kind: `troupe` tools are about the runtime itself, `runtime` tools act on the machine it runs on. */
 const toolsOf = {
@@ -34,6 +49,7 @@ const toolsOf = {
     taskStatus,
     taskControl,
     yieldUntil,
+    ...aboutChildren,
     scheduleManage,
   ],
   runtime: [

@@ -20,6 +20,7 @@ import {
 import type { GuardedClient } from "../net/guarded_client.ts";
 import type { SessionSchedules } from "../schedules.ts";
 import type { Clock } from "../seams.ts";
+import type { OwnAgents } from "../agents/own_agents.ts";
 import type { OwnTasks } from "../tasks/own_tasks.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -105,6 +106,8 @@ export interface ToolUseContext {
   readonly update: (change: JsonObject) => Failure | undefined;
   /** Background tasks of the session; undefined where there are none. */
   readonly tasks?: OwnTasks | undefined;
+  /** Child agents of the session; undefined where there are none. */
+  readonly agents?: OwnAgents | undefined;
   readonly notifications: { readonly push: (text: string) => void };
   /** The working folder, behind its guard. */
   readonly cwd: Workspace;

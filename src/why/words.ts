@@ -84,6 +84,7 @@ const wordings: { readonly [K in PortKind]: Wording<K> } = {
     words: `news of the MCP server: changed tools, or its end (start ${args.launch})`,
   }),
   "task.run": ({ args }) => ({ words: `the end of its work (${args.work.kind})` }),
+  "agent.open": ({ args }) => ({ words: `the session of its child, ${args.work.child}, to be made` }),
   "schedule.next": ({ args }) => ({ words: `the next time of "${args.expression}" in ${args.zone}` }),
   "mcp.close": ({ args }) => ({ words: `the MCP server to end (start ${args.launch})` }),
 };

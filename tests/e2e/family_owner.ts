@@ -17,6 +17,7 @@ import { openKvStore } from "../../src/journal/kv_store.ts";
 import { lockStore } from "../../src/journal/store_lock.ts";
 import { createScriptedProvider } from "../../src/model/scripted.ts";
 import { startRuntime } from "../../src/runtime.ts";
+import { deliver } from "../../src/kernel/route.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 import { performersWith } from "../support/model_performers.ts";
 import { sourceOf, toolFrom, type ToolSketch } from "../support/stage.ts";
@@ -92,8 +93,17 @@ async function askChild(): Promise<string> {
   } as never) as TaskRecord;
   const parent = { task: task.address, session: main, path: ["tester", "research"] };
   const child = await runtime.createSession({ ...draft("research", "ask"), parent });
-  const { report } = await runtime.prompt(child, "Go");
-  const { outcome } = await report;
+  const answered = Promise.withResolvers<string>();
+  const stop = runtime.watch((event) => {
+    if (event.type !== "entries" || event.root !== child) return;
+    const told = event.entries.find(({ kind, type }) => kind === "message" && type === "session.answered");
+    if (told !== undefined) answered.resolve((told.body as { message: { outcome: string } }).message.outcome);
+  });
+  // Only its task may prompt it (CM-107).
+  const message = { type: "session.prompt", text: "Go" };
+  deliver(runtime.kernel, child, { kind: "input", body: { message, sender: task.address } });
+  const outcome = await answered.promise;
+  stop();
   childEnded.resolve(`the child's turn ended as ${outcome}`);
   return `child ${outcome}`;
 }

@@ -22,6 +22,7 @@ import { type Runtime, type RuntimeOptions, startRuntime } from "../../src/runti
 import type { BuiltinTool, ToolUseContext } from "../../src/tools/tool.ts";
 import { textEnvelope } from "../../src/tools/tool.ts";
 import { MemoryDisk, type MemoryStore, type MemoryStoreOptions } from "./memory_store.ts";
+import { builtinTools } from "../../src/tools/builtin.ts";
 import { createBlobs } from "./tools.ts";
 import { noServers } from "./servers.ts";
 import { createWorld, type World } from "./world.ts";
@@ -98,6 +99,8 @@ export interface StageOptions {
   readonly store?: MemoryStoreOptions;
   readonly answers?: readonly unknown[];
   readonly script?: unknown;
+  /** Scripts of other models than the agent's own, by the whole name of the model. */
+  readonly scripts?: { readonly [model: string]: unknown };
   readonly tools?: readonly ToolSketch[];
   /** Tools that come with the runtime, as they are. */
   readonly builtins?: readonly BuiltinTool[];
@@ -143,6 +146,11 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const sketched = (options.tools ?? []).map((sketch) => toolFrom(sketch, ledger));
   const tools = [...sketched, ...options.builtins ?? []];
   const provider = createScriptedProvider(Script.parse(options.script ?? { answers: options.answers ?? [] }));
+  const providers = new Map(
+    Object.entries(options.scripts ?? {}).map((
+      [model, script],
+    ) => [model, createScriptedProvider(Script.parse(script))]),
+  );
   const starting = startRuntime({
     store: handle,
     seams: world.seams,
@@ -151,12 +159,23 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     ...(options.hasAnswerer === undefined ? {} : { hasAnswerer: options.hasAnswerer }),
     ...(options.redactor === undefined ? {} : { redactor: options.redactor }),
     performers: (
-      { conversations, catalogOf, journal, rawArguments, redactor, seams, programs, schedules, tasks },
+      {
+        conversations,
+        catalogOf,
+        journal,
+        rawArguments,
+        redactor,
+        seams,
+        programs,
+        schedules,
+        tasks,
+        agents,
+      },
     ) => ({
       "model.generate": createModelGenerate({
         redactor,
         rawArguments,
-        providerOf: (name) => name === "scripted" ? provider : undefined,
+        providerOf: (name, _, model) => name === "scripted" ? providers.get(model) ?? provider : undefined,
         transcript: (root, intent) => conversations.transcript(root, intent),
         exposureOf: (root) => conversations.exposureOf(root),
         catalogOf,
@@ -168,7 +187,9 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         createToolCall({
           redactor,
           rawArguments,
-          tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
+          tools: new Map([...builtinTools, ...tools.map((tool) => [tool.definition.name, tool] as const)]),
+          tasks,
+          agents,
           catalogOf,
           workspaceOf: () => undefined as never,
           permissionsOf: () => ({ mode: "default", capabilities: options.granted ?? [] }),
@@ -186,7 +207,6 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
               note,
             }),
           schedules: (root, key) => schedules.of(root, key),
-          tasks,
           program: createProgramCall({ programOf: (name) => programs.find(name), seams }),
         }),
       ),

@@ -71,7 +71,7 @@ Deno.test("agent that is broken is refused at its place", async () => {
     [`${good}colour: red\n`, /a\/agent\.yaml:5:1: unknown key "colour"/],
     [
       good.replace("[read_file]", "[read_file, raed_file]"),
-      /a\/agent\.yaml:3:20: there is no tool "raed_file"; known are clarify, list_files, patch, read_file/,
+      /a\/agent\.yaml:3:20: there is no tool "raed_file"; known are clarify, delegate_task, list_files, patch, read_file/,
     ],
     [`${good}overrides:\n  rm: { risk: high }\n`, /a\/agent\.yaml:6:3: there is no tool "rm"/],
     [good.replace("scripted/script.yaml", "scripted//etc/passwd"), /a\/agent\.yaml:2:8: .*relative path/],

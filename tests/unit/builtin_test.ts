@@ -2,13 +2,18 @@
 import assert from "node:assert/strict";
 import { builtinSources, builtinTools } from "../../src/tools/builtin.ts";
 
-// CM-92. `subagent_list` comes with child agents; until then no tool of the core runs beside another, and of the execution
-// runtime only those that read.
-Deno.test("builtin tools run beside each other only if they read the workspace (CM-92 as design.md section 8 decides it)", () => {
+// CM-92. Of the core only the list of children, and goals that are delegated side by side, each to a child of its own.
+Deno.test("builtin tools run beside each other only if they read, or work in a session of their own (CM-92 as design.md section 8 decides it)", () => {
   const parallel = builtinSources.flatMap((source) =>
     source.tools.filter((tool) => tool.parallelSafe).map((tool) => `${source.kind}.${tool.name}`)
   );
-  assert.deepEqual(parallel.sort(), ["runtime.list_files", "runtime.read_file", "runtime.search_files"]);
+  assert.deepEqual(parallel.sort(), [
+    "runtime.list_files",
+    "runtime.read_file",
+    "runtime.search_files",
+    "troupe.delegate_task",
+    "troupe.subagent_list",
+  ]);
 });
 
 // The table of DM-16, for the tools that are there.
@@ -35,7 +40,17 @@ const reach: {
   task_control: ["medium", "idempotent", "auto", "task.control"],
   yield_until: ["low", "idempotent", "auto", "task.control"],
   tools_list: ["low", "idempotent", "auto"],
+  // A repeat meets the same child (GA-54); which agent's children they are is said when a catalog is made.
+  subagent_spawn: ["medium", "idempotent", "auto", "agents.spawn:self"],
+  subagent_send: ["low", "idempotent", "auto"],
+  subagent_wait: ["low", "idempotent", "auto"],
+  subagent_close: ["low", "idempotent", "auto"],
+  subagent_list: ["low", "idempotent", "auto"],
+  delegate_task: ["medium", "idempotent", "auto", "agents.spawn:self"],
 };
+
+/** Change what children do without asking anybody: a child's own calls have their own gates. */
+const aboutChildren = ["subagent_spawn", "subagent_send", "subagent_close", "delegate_task"];
 
 Deno.test("builtin tools have the risk, the class, the approval and the capability of their table", () => {
   for (const [name, { definition }] of builtinTools) {
@@ -43,7 +58,11 @@ Deno.test("builtin tools have the risk, the class, the approval and the capabili
     const told = [riskLevel, effectClass, approvalPolicy, ...(capability === undefined ? [] : [capability])];
     assert.deepEqual(told, reach[name], name);
     // `task_control` ends what was begun under its own gates: nobody is asked, and it is no look (DM-16).
-    assert.equal(sideEffects, approvalPolicy !== "auto" || name === "task_control", name);
+    assert.equal(
+      sideEffects,
+      approvalPolicy !== "auto" || name === "task_control" || aboutChildren.includes(name),
+      name,
+    );
   }
 });
 

@@ -9,6 +9,7 @@ import { limits } from "../../schemas/limits.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import type { Json } from "../../schemas/json.ts";
 import type { TaskRecord } from "../../schemas/task.ts";
+import { deliver } from "../../src/kernel/route.ts";
 import { answerQuestion } from "../../src/host/answering.ts";
 import { modelAnswer, sealCatalog, toolReturn } from "../support/calls.ts";
 import { type Run, startRun, toolOf } from "../support/desk.ts";
@@ -37,7 +38,7 @@ function childCalling(...names: readonly string[]): Run {
     parent: { task: ownTask, session: above, path: ["main", "child"] },
   });
   run.send({ type: "catalog.issued", catalog, renewal: 0, servers: [] } as never);
-  run.send({ type: "session.prompt", text: "Hello" } as never);
+  run.send({ type: "session.prompt", text: "Hello" } as never, { sender: ownTask });
   run.settle("model.generate", modelAnswer("", names.map((name, n) => ({ name, arguments: { n } }))));
   return run;
 }
@@ -211,7 +212,9 @@ async function family(): Promise<Family> {
     }),
   );
   await world.settle();
-  await settled(world, runtime.prompt(child, "Go"));
+  // Only its task may prompt it (CM-107).
+  const message = { type: "session.prompt", text: "Go" };
+  deliver(runtime.kernel, child, { kind: "input", body: { message, sender: opened.address } });
   await world.advance(20);
   const record = async () => await settled(world, runtime.tasks.find(main, opened.id)) as TaskRecord;
   return { stage, main, child, record, work };

@@ -74,6 +74,13 @@ Deno.test("profile leaves visible what it names, by name or pattern, and an empt
   assert.deepEqual(visible({ profiles: open }), ["read_file"]);
 });
 
+Deno.test("child sees of its profile's tools those that its parent left to it, also of servers (DM-127)", () => {
+  const left = ["mcp.docs.search", "read_file", "terminal"];
+  assert.deepEqual(visible({}, { tools: left }), ["mcp.docs.search", "read_file"]);
+  assert.deepEqual(visible({ profiles }, { profile: "reader", tools: left }), ["read_file"]);
+  assert.deepEqual(visible({}, { tools: [] }, true), []);
+});
+
 Deno.test("profile of a session is its own, else that for people, else main (CM-97)", () => {
   const interactive = { profile: "reader" };
   assert.deepEqual(visible({ profiles, interactive }, { profile: "main" }).length, 3);

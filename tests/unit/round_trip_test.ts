@@ -77,8 +77,17 @@ const turnScripts: Scripts<Run> = {
   canceled: (run) => run.send({ type: "turn.cancel" }),
 };
 
+/** Who the session is a child of. */
+const parent = { task: "task/tsk_1@ses_0", session: rootNamed(0), path: ["boss", "child"] };
+
 function session(): Run {
-  const roots = { address: rootNamed(1), catalog: "catalog/x", servers: [], mode: "default" as const };
+  const roots = {
+    address: rootNamed(1),
+    catalog: "catalog/x",
+    servers: [],
+    mode: "default" as const,
+    parent,
+  };
   return startRun(sessionMachine, { ...roots, agent, home: "embedded:test", principal: localOperator });
 }
 
@@ -86,19 +95,38 @@ function openSession(run: Run): void {
   run.send({ type: "catalog.issued", catalog, renewal: 0, servers: [] } as never);
 }
 
+/** A prompt of the one who may give it. */
+function prompted(run: Run, text: string): void {
+  run.send({ type: "session.prompt", text, sender: parent.task } as never);
+}
+
+function closed(run: Run): void {
+  run.send({ type: "session.close", strictness: "graceful", reason: "test", sender: parent.task } as never);
+}
+
 const sessionScripts: Scripts<Run> = {
-  preparing: (run) => run.send({ type: "session.prompt", text: "Hello" } as never),
+  preparing: (run) => prompted(run, "Hello"),
   refused: (run) => run.send({ type: "catalog.refused", failure: why, renewal: 0 } as never),
   idle: openSession,
   renewing: (run) => {
     openSession(run);
     run.send({ type: "session.servers", servers: [serverOf("docs")] } as never);
-    run.send({ type: "session.prompt", text: "Hello" } as never);
+    prompted(run, "Hello");
+  },
+  closing: (run) => {
+    openSession(run);
+    const task = { type: "task.opened", task: "tsk_2", kind: "terminal.exec" };
+    run.send({ ...task, sender: rootNamed(1).replace("session/", "task/tsk_2@") } as never);
+    closed(run);
+  },
+  closed: (run) => {
+    openSession(run);
+    closed(run);
   },
   // The deepest of all: a turn in it, a call in the turn that waits for a person, and the question beside them.
   running: (run) => {
     openSession(run);
-    for (const text of ["Hello", "And then"]) run.send({ type: "session.prompt", text } as never);
+    for (const text of ["Hello", "And then"]) prompted(run, text);
     run.settle("model.generate", modelAnswer("", [{ name: "ask" }]));
     assert.deepEqual(run.pending(), ["question.ask"]);
   },

@@ -226,6 +226,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
   assert.equal(endingOf(await result), "ok");
   assert(seen !== undefined);
   assert.deepEqual(Object.keys(seen).sort(), [
+    "agents",
     "app_state",
     "blobs",
     "catalog",
@@ -258,6 +259,7 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
   assert.equal(seen.deadlineAtMs, world.now() + 1_000);
   assert.deepEqual([...seen.tools.keys()].sort(), [
     "clarify",
+    "delegate_task",
     "list_files",
     "patch",
     "read_file",
@@ -269,6 +271,11 @@ Deno.test("tool_call gives a handler its context and no more: LC-8's fields, fro
     "skill_manage",
     "skill_view",
     "skills_list",
+    "subagent_close",
+    "subagent_list",
+    "subagent_send",
+    "subagent_spawn",
+    "subagent_wait",
     "task_control",
     "task_list",
     "task_status",
