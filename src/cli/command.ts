@@ -105,7 +105,7 @@ async function perform({ name, row }: Named, words: readonly string[], cli: Cli)
   const own = command.commands ?? {};
   const below = Object.hasOwn(own, next) ? own[next] : undefined;
   if (below !== undefined) return await perform({ name: `${name} ${next}`, row: below }, rest, cli);
-  const takesArgs = command.args.length > 0;
+  const takesArgs = command.args.some((arg) => arg !== "[COMMAND]");
   if (command.commands !== undefined && !takesArgs && next !== "" && !next.startsWith("-")) {
     const near = nearest(next, Object.keys(own));
     const hint = near === undefined ? `see troupe ${name} --help` : `did you mean troupe ${name} ${near}?`;
