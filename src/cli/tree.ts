@@ -17,8 +17,8 @@ export const command = defineCommand({
   args: ["[SESSION]"],
   about: [
     "Shows every actor as a tree: supervisors, sessions with their turns, calls and questions, and the",
-    "catalogs and connections that serve them: state, for how long, restarts that count still, what each",
-    "waits for. Asks the process that runs the store, if one does; what sleeps, or has no owner, is read",
+    "catalogs and connections that serve them: state, for how long, restarts that count still, what",
+    "was spent of its budget, what each waits for. Asks the process that runs the store, if one does; what sleeps, or has no owner, is read",
     "from its journal, and nothing is performed. SESSION (an id, an unambiguous part of one, or last)",
     "shows one session only. troupe why explains one actor.",
   ],
@@ -53,16 +53,22 @@ function print({ terminal }: Cli, { lines, leftOut }: Tree, nowMs: number): void
   if (lines.length === 0) return err.line("No sessions yet: start one with troupe run");
   printTable(
     terminal,
-    ["ACTOR", "STATE", "FOR", "RESTARTS", "WAITS FOR"],
+    ["ACTOR", "STATE", "FOR", "RESTARTS", "BUDGET", "WAITS FOR"],
     lines.map((line) => [
       `${"  ".repeat(line.depth)}${line.name}`,
       line.isLive || line.state === "quarantined" ? line.state : `${line.state}, resting`,
       line.sinceMs === undefined ? "-" : durationText(Math.max(nowMs - line.sinceMs, 0)),
       line.restarts === 0 ? "-" : String(line.restarts),
+      budgetText(line),
       reasonText(line),
     ]),
   );
   if (leftOut > 0) err.line(`${leftOut} older sessions are left out: --all shows them`);
+}
+
+function budgetText({ budget }: TreeLine): string {
+  return Object.entries(budget).map(([field, { spent, limit }]) => `${field} ${spent}/${limit}`).join(", ") ||
+    "-";
 }
 
 function reasonText({ trouble, waits }: TreeLine): string {

@@ -10,6 +10,7 @@ import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank 
 import { LiveRoot } from "../kernel/live_root.ts";
 import { loadShelvedIn } from "../kernel/wake.ts";
 import { peek, peekText } from "../peek.ts";
+import { BudgetFold, type BudgetView } from "../records/budget_fold.ts";
 import type { ActorState } from "./actor_state.ts";
 import { actorsOf, readActors, stateOf } from "./read_actors.ts";
 
@@ -48,6 +49,8 @@ export interface RootHistory {
   readonly poisoned: Poisoned | undefined;
   /** Of a task: its status, as its owner is told. */
   readonly status: string | undefined;
+  /** Of a session: what it may spend, and what it spent. */
+  readonly budget: BudgetView;
   /** Of a supervisor: the roots that it took out of service. */
   readonly escalated: ReadonlyMap<RootAddress, Escalated>;
   /** Why there are no actors. */
@@ -88,6 +91,7 @@ class Reading {
   #input: unknown;
   #poisoned: Poisoned | undefined;
   #status: string | undefined;
+  readonly #budget = new BudgetFold();
   readonly #escalated = new Map<RootAddress, Escalated>();
 
   constructor(root: LiveRoot, source: HistorySource) {
@@ -116,12 +120,15 @@ class Reading {
       input: this.#input,
       poisoned: this.#poisoned,
       status: this.#status,
+      budget: this.#budget.view(),
       escalated: this.#escalated,
       unreadable: isRead ? undefined : unreadable(this.#divergence),
     };
   }
 
-  #note({ kind, type, body, at }: Entry): void {
+  #note(entry: Entry): void {
+    const { kind, type, body, at } = entry;
+    this.#budget.take(entry);
     this.#entries += 1;
     this.#lastAtMs = at;
     if (kind === "created") this.#input = peek(body, "input");

@@ -1,6 +1,7 @@
 /** The tree of all actors: supervisors, sessions with their turns, calls and questions, and the roots that serve them. */
+import { BudgetField } from "../../schemas/budget.ts";
+import type { RootRecord } from "../../schemas/entry.ts";
 import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
-import { peekText } from "../peek.ts";
 import { parentOf } from "./reason.ts";
 import { type RootView, type RootViews, sinceOf } from "./root_view.ts";
 
@@ -18,6 +19,8 @@ export interface TreeLine {
   readonly restarts: number;
   /** What it waits for, in words. */
   readonly waits: readonly string[];
+  /** Of a session with a budget: what it spent of each field that has a bound. */
+  readonly budget: { readonly [field: string]: { readonly spent: number; readonly limit: number } };
   /** Why its root is out of service, or cannot be read. */
   readonly trouble: string | undefined;
 }
@@ -50,29 +53,30 @@ export async function readTree(views: RootViews, request: TreeRequest): Promise<
   }
   const sessions = records.flatMap(({ kind, address }) => kind === "session" ? [address] : []);
   const recent = sessions.slice(-sessionsMax);
-  const parents = await parentsOf(views, recent);
-  const tops = session === undefined ? recent.filter((address) => !parents.has(address)) : [session];
-  for (const address of tops) lines.push(...await familyOf(views, { address, parents, depth: 0, nowMs }));
+  const shown = new Set(recent);
+  const isBelow = ({ parent }: RootRecord) => shown.has(sessionOf(parent ?? "") ?? "");
+  const tops = session === undefined
+    ? records.filter((record) => shown.has(record.address) && !isBelow(record)).map(({ address }) => address)
+    : [session];
+  for (const address of tops) lines.push(...await familyOf(views, { address, depth: 0, nowMs }));
   return { lines, leftOut: session === undefined ? sessions.length - recent.length : 0 };
 }
 
 interface Family {
   readonly address: RootAddress;
-  readonly parents: ReadonlyMap<RootAddress, RootAddress>;
   readonly depth: number;
   readonly nowMs: number;
 }
 
-/** A session, the roots that serve it, and the sessions that it began. */
+/** A session and the roots that serve it; below a task the session of its child agent, with all that is its own. */
 async function familyOf(views: RootViews, family: Family): Promise<TreeLine[]> {
-  const { address, parents, depth, nowMs } = family;
+  const { address, depth, nowMs } = family;
   const lines = await linesOf(views, address, { depth, nowMs });
   for (const { address: other } of views.records) {
-    if (other === address) continue;
-    if (parents.get(other) === address) {
-      lines.push(...await familyOf(views, { ...family, address: other, depth: depth + 1 }));
-    } else if (sessionOf(other) === address) {
-      lines.push(...await linesOf(views, other, { depth: depth + 1, nowMs }));
+    if (other === address || sessionOf(other) !== address) continue;
+    lines.push(...await linesOf(views, other, { depth: depth + 1, nowMs }));
+    for (const { address: child, parent } of views.records) {
+      if (parent === other) lines.push(...await familyOf(views, { address: child, depth: depth + 2, nowMs }));
     }
   }
   return lines;
@@ -96,6 +100,7 @@ async function linesOf(
     isLive: live !== undefined,
     restarts: 0,
     waits: [],
+    budget: {},
     trouble: undefined,
     ...fields,
   });
@@ -110,7 +115,16 @@ async function linesOf(
     ? { state: view.history.status }
     : {};
   return [
-    line({ depth, address, name: address, title: record.title, restarts, ...own, ...ended }),
+    line({
+      depth,
+      address,
+      name: address,
+      title: record.title,
+      restarts,
+      budget: spentOf(view),
+      ...own,
+      ...ended,
+    }),
     ...below.map((actor) => {
       const parent = parentOf(actors, actor.address) ?? address;
       return line({
@@ -121,6 +135,16 @@ async function linesOf(
       });
     }),
   ];
+}
+
+/** What was spent of every field that has a bound, children included. */
+function spentOf({ record, history: { budget } }: RootView): TreeLine["budget"] {
+  if (record.kind !== "session") return {};
+  const fields = BudgetField.options.flatMap((field) => {
+    const limit = budget.budget[field];
+    return limit === undefined ? [] : [[field, { spent: budget.spent[field], limit }] as const];
+  });
+  return Object.fromEntries(fields);
 }
 
 async function outOfService(
@@ -140,17 +164,4 @@ async function outOfService(
 function depthOf({ actors }: RootView, address: string): number {
   const parent = parentOf(actors, address);
   return parent === undefined ? 0 : 1 + depthOf({ actors } as RootView, parent);
-}
-
-/** The session that began a session, as its input names it. */
-async function parentsOf(
-  views: RootViews,
-  sessions: readonly RootAddress[],
-): Promise<ReadonlyMap<RootAddress, RootAddress>> {
-  const parents = new Map<RootAddress, RootAddress>();
-  for (const address of sessions) {
-    const parent = peekText((await views.of(address))?.history.input, "parent");
-    if (sessions.includes(parent)) parents.set(address, parent);
-  }
-  return parents;
 }

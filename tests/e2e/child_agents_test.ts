@@ -196,3 +196,48 @@ testProcesses(
     assert.deepEqual(findMarked(markOf(stage)), []);
   },
 );
+
+/** A child that writes a file, which a person is asked about, after its parent's turn. */
+const writing = [
+  { text: "writing", calls: [callOf("write_file", { path: "b.txt", content: "hello\n" })] },
+  { text: "written" },
+];
+
+Deno.test("question of a child that works on after the turn is answered by whoever waits for it (ask 15)", async () => {
+  await onStage(async (stage) => {
+    await writeParent(stage, {
+      agent: { tools: ["delegate_task", "write_file"], capabilities: ["agents.spawn:boss", "fs.write"] },
+      answers: [{ calls: [delegate("Write b", { notify_policy: "silent" })] }, { text: "It works on" }],
+      child: writing,
+    });
+    const { code, out, err } = await stage.run(...run, "--answer", "allow");
+    assert.equal(code, 0, `${out}\n${err}`);
+    assert.equal(await Deno.readTextFile(stage.path("ws/b.txt")), "hello\n");
+    assert.match(`${out}${err}`, /task tsk_\w+ succeeded: Write b: /);
+  });
+});
+
+Deno.test("tree shows a child below the task that runs it, how that ended, and what each spent of its budget", async () => {
+  await onStage(async (stage) => {
+    await writeParent(stage, {
+      agent: { tools: ["delegate_task"], budget: { tool_calls: 5, children: 2 } },
+      answers: [{ calls: [delegate("Count")] }, { text: "done" }],
+    });
+    const { code, out, err } = await stage.run(...run);
+    assert.equal(code, 0, `${out}\n${err}`);
+    const lines = linesOf(await stage.output("tree", "--json"));
+    const at = (kind: string, depth: number) =>
+      lines.find(({ address, depth: own }) => String(address).startsWith(kind) && own === depth);
+    const [parent, task, child] = [at("session/", 0), at("task/", 1), at("session/", 2)];
+    assert.deepEqual(parent?.["budget"], {
+      tool_calls: { spent: 1, limit: 5 },
+      children: { spent: 1, limit: 2 },
+    });
+    assert.deepEqual([task?.["state"], child?.["state"]], ["succeeded", "closed"]);
+    assert.equal(
+      lines.filter(({ depth, address }) => depth === 0 && String(address).startsWith("session/")).length,
+      1,
+    );
+    assert.match(await stage.output("tree"), /tool_calls 1\/5, children 1\/2/);
+  });
+});
