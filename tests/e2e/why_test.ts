@@ -122,7 +122,7 @@ Deno.test("root that failed at every message is named with its reason by session
     assert.match(why, /the message puppet\.act broke it .* ago: crank_failed: .*The puppet broke/);
     assert.doesNotMatch(why, /moved by|also takes/);
     const tree = await stage.output("tree");
-    assert.match(tree, new RegExp(`^${root} +quarantined +\\S.* 3 +${reason}`, "m"));
+    assert.match(tree, new RegExp(`^${root} +quarantined +\\S.* 3 +- +${reason}`, "m"));
     assert.match(tree, /^supervisor\/main +idle/m);
   });
 });

@@ -7,7 +7,6 @@ import { wireMachines } from "../../actors/wiring.ts";
 import { turnMachine } from "../../actors/turn.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import { rootMessages } from "../../schemas/message.ts";
-import { create } from "../../src/kernel/create.ts";
 import { CrankDesk } from "../../src/kernel/desk.ts";
 import type { Host } from "../../src/host/host.ts";
 import type { ActorState } from "../../src/why/actor_state.ts";
@@ -19,7 +18,6 @@ import { sendingOf } from "../../src/why/senders.ts";
 import { readTree } from "../../src/why/tree.ts";
 import { flush, openPuppet, timerAt } from "../support/puppet.ts";
 import { openStage, settled, type Stage, type StageOptions } from "../support/stage.ts";
-import { rootNamed } from "../support/units.ts";
 
 /** Events of a machine in all its states, but for those of ports and children. */
 function eventsOf(machine: AnyStateMachine): readonly string[] {
@@ -219,16 +217,4 @@ Deno.test("tree has the roots of a session below it, what belongs to none first,
   assert.equal(newest.leftOut, 1);
   const one = await settled(stage.world, readTree(views, { ...request, session: first }));
   assert.deepEqual(one.lines.map(({ address }) => address), [first, first.replace("session", "catalog")]);
-});
-
-Deno.test("tree has a session below the one that its input names as its parent", async () => {
-  const puppet = await openPuppet();
-  const { stage, kernel, root } = puppet;
-  const child = rootNamed(2);
-  const birth = create(kernel, { address: child, kind: "session", input: { parent: root }, title: "child" });
-  await settled(stage.world, birth);
-  const views = await viewsOf(stage);
-  const request = { session: root, sessionsMax: 10, nowMs: stage.world.now() };
-  const { lines } = await settled(stage.world, readTree(views, request));
-  assert.deepEqual(lines.map(({ depth, address }) => [depth, address]), [[0, root], [1, child]]);
 });
