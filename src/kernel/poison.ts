@@ -7,6 +7,7 @@ import { throughJson } from "../canonical.ts";
 import { keys } from "../journal/keys.ts";
 import { type Kernel, KernelError, type StoredReply, tell } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
+import { type LostTask, lostTask } from "./lost_task.ts";
 import type { InputMail, Mail, OutcomeMail } from "./mail.ts";
 import { letGo } from "./hold.ts";
 import { bring, claimOf, deliver, type Letter, makeReady } from "./route.ts";
@@ -116,16 +117,32 @@ function refuseBirth(kernel: Kernel, root: LiveRoot, why: Failure): void {
 function writeOff(
   kernel: Kernel,
   record: RootRecord,
-  { letters, isLasting }: { readonly letters: readonly Letter[]; readonly isLasting: boolean },
+  { letters, isLasting, task }: {
+    readonly letters: readonly Letter[];
+    readonly isLasting: boolean;
+    readonly task?: LostTask | undefined;
+  },
 ): void {
   if (!isLasting && letters.length === 0) return;
-  const sets = letters.map(({ key, message }) => ({ key, value: { message } }));
-  const unit = { root: record.address, entries: [], sets, deletes: [] };
+  const sets = [...letters.map(({ key, message }) => ({ key, value: { message } })), ...task?.sets ?? []];
+  const unit = { root: record.address, entries: [], sets, deletes: [...task?.deletes ?? []] };
   kernel.journal.writer.push(isLasting ? { ...unit, record } : unit, () => {
     for (const letter of letters) void bring(kernel, letter);
+    // Whoever waits for the task looks again: its record says now that it has ended.
+    if (task !== undefined) {
+      tell(kernel, { type: "quarantined", root: record.address, reason: record.reason ?? "" });
+    }
     schedule(kernel);
   });
   kernel.journal.writer.urge();
+}
+
+/** The same for a task, which has ended with it: its work is told to stop, and its record looked up first. */
+async function writeOffTask(kernel: Kernel, record: RootRecord, letters: readonly Letter[]): Promise<void> {
+  for (const [key, { abort }] of kernel.running) if (key.startsWith(`${record.address}#`)) abort.abort();
+  const task = await lostTask(kernel, record).catch(() => undefined);
+  if (kernel.stopped !== undefined) return; // The next start finds the root as broken as this one did.
+  writeOff(kernel, record, { letters: [...letters, ...task?.letters ?? []], isLasting: true, task });
 }
 
 /** The task of a child agent hears that nothing more will come of it. */
@@ -155,9 +172,10 @@ export function quarantine(kernel: Kernel, address: RootAddress, reason: string,
   refuseWaiting(kernel, address);
   const letter = isNews ? newsOf(kernel, address, { reason, isLasting }) : undefined;
   const loss = isNews ? lossOf(quarantined) : [];
-  if (isLasting) {
-    writeOff(kernel, quarantined, { letters: [...letter === undefined ? [] : [letter], ...loss], isLasting });
-  } else {
+  const letters = [...letter === undefined ? [] : [letter], ...loss];
+  if (isLasting && isNews && record.kind === "task") void writeOffTask(kernel, quarantined, letters);
+  else if (isLasting) writeOff(kernel, quarantined, { letters, isLasting });
+  else {
     if (letter !== undefined) {
       deliver(kernel, letter.to, { kind: "input", body: { message: letter.message } });
     }

@@ -6,12 +6,14 @@ import { localOperator } from "../../schemas/principal.ts";
 import { isEnd, TaskKind, type TaskOutcome, type TaskRecord } from "../../schemas/task.ts";
 import type { TaskWorkers } from "../../src/effects/task_run.ts";
 import { keys, prefixes } from "../../src/journal/keys.ts";
+import { quarantine } from "../../src/kernel/poison.ts";
 import type { TaskOrder } from "../../src/tasks/task_desk.ts";
 import { openStage, settled, type Stage, type StageOptions } from "../support/stage.ts";
 
 /** Work that a test ends by hand. */
 class Work {
   readonly begun: string[] = [];
+  readonly stopped: string[] = [];
   readonly #ends = new Map<string, (outcome: TaskOutcome) => void>();
   /** True if work ends when it is told to stop. */
   obeys = true;
@@ -22,7 +24,10 @@ class Work {
         const name = String(given["name"]);
         this.begun.push(name);
         this.#ends.set(name, resolve);
-        const stop = () => this.obeys && resolve({ status: "canceled", summary: "stopped" });
+        const stop = () => {
+          this.stopped.push(name);
+          if (this.obeys) resolve({ status: "canceled", summary: "stopped" });
+        };
         signal.addEventListener("abort", stop, { once: true });
       }),
   };
@@ -302,4 +307,26 @@ Deno.test("task of the kind evolver.run is known and refused: this release does 
     "failed",
     "task_kind_unsupported",
   ]);
+});
+
+Deno.test("task whose root is out of service is lost: its scope is free, its session is told once, a later cancel says so", async () => {
+  const scene = await openScene();
+  const { stage, work, session } = scene;
+  const record = await opened(scene, "broken", { scope: "terminal:/ws" });
+  const waiting = stage.runtime.tasks.untilOver(session, record.id, new AbortController().signal);
+  quarantine(stage.runtime.kernel, record.address, "It crashed more often than its supervisor allows");
+  await stage.world.settle();
+  const lost = await find(scene, record);
+  assert.deepEqual([lost?.status, lost?.failure?.code], ["lost", "task_lost"]);
+  assert.equal((await settled(stage.world, waiting))?.status, "lost");
+  assert.equal(
+    (await settled(stage.world, stage.runtime.tasks.cancel(session, record.id, "late")))?.status,
+    "lost",
+  );
+  // The work that was begun is told to stop; its place and its scope are free.
+  assert.deepEqual(work.stopped, ["broken"]);
+  assert.equal((await opened(scene, "next", { scope: "terminal:/ws" })).status, "queued");
+  assert.deepEqual(work.begun, ["broken", "next"]);
+  await prompt(scene);
+  assert.deepEqual(await told(scene), [record.id]);
 });
