@@ -157,7 +157,7 @@ Deno.test("run waits for what a child was asked, and not for what it might be as
 });
 
 testProcesses(
-  "50 children use their parent's servers over connections of their own, all of which are gone in the end (DM-128, DM-126)",
+  "50 children use their parent's servers over connections of their own, all of which are gone in the end (ask 1, DM-128, DM-126)",
   async (stage) => {
     const [ledger, started, gate] = ["ledger", "started", "gate"].map((name) => stage.path(name));
     assert.ok(ledger !== undefined && started !== undefined && gate !== undefined);

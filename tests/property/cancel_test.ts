@@ -38,6 +38,13 @@ function pick<T>(items: readonly T[], random: Random): T {
 
 const names = ["look", "ask", "pay", "put", "check", "run", "alone", "nobody"];
 
+/** Whose child some of the sessions are. */
+const above = {
+  task: `task/tsk_${"0".repeat(26)}@${rootNamed(9).slice("session/".length)}`,
+  session: rootNamed(9),
+  path: ["main", "a"],
+};
+
 function begin(random: Random): Run {
   const run = startRun(sessionMachine, {
     address: self,
@@ -47,6 +54,7 @@ function begin(random: Random): Run {
     principal: localOperator,
     servers: random() < 0.3 ? [serverOf("docs") as never] : [],
     mode: "default" as const,
+    ...(random() < 0.4 ? { parent: above } : {}),
   });
   return run;
 }
@@ -105,7 +113,13 @@ const sampled = { text: "In short", model: "scripted/x", stopReason: "endTurn" }
 function live(run: Run, step: number, random: Random): void {
   const dice = random();
   const pending = run.desk.asks.filter((ask) => ask.state === "pending");
-  if (dice < 0.15) return run.send({ type: "session.prompt", text: "go" } as never, command(`p${step}`));
+  const isChild = run.context()["parent"] !== undefined;
+  if (isChild && random() < 0.06) {
+    const strictness = pick(["graceful", "forced"], random);
+    return run.send({ type: "session.close", strictness, reason: "x" } as never, { sender: above.task });
+  }
+  const giver = isChild ? { sender: above.task } : command(`p${step}`);
+  if (dice < 0.15) return run.send({ type: "session.prompt", text: "go" } as never, giver);
   if (dice < 0.25) {
     const { task, address } = taskOf(step);
     return run.send({ type: "task.opened", task, kind: "terminal.exec" } as never, { sender: address });
@@ -128,7 +142,8 @@ function statesOf(run: Run): readonly string[] {
 /** The world after a cancel, with nobody there: what was told to stop says how it ended, timers fire, tasks end. */
 function wind(run: Run, random: Random): boolean {
   const open = (run.context()["tasks"] ?? []) as { task: string; address: string; isStopping?: boolean }[];
-  const stopping = open.find(({ isStopping }) => isStopping === true);
+  const isClosing = run.context()["closing"] !== undefined;
+  const stopping = open.find(({ isStopping }) => isStopping === true || isClosing);
   if (stopping !== undefined && random() < 0.5) {
     const { task, address } = stopping;
     const letter = {
@@ -151,8 +166,11 @@ function wind(run: Run, random: Random): boolean {
   if (port === "timer.set") run.settle(port, { firedAtMs: run.now });
   else if (port === "tool.verify") run.settle(port, { applied: random() < 0.5 });
   else if (port === "model.sample") run.settle(port, sampled);
-  else if (status === "ok") run.settle(port, toolReturn("done all the same"));
-  else run.fail(port, { status, code: status === "canceled" ? "tool_canceled" : "tool_unreachable" });
+  else if (status === "ok" && port !== "command.review") run.settle(port, toolReturn("done all the same"));
+  else {run.fail(port, {
+      status: status === "ok" ? "failed" : status,
+      code: status === "canceled" ? "tool_canceled" : "tool_unreachable",
+    });}
   return true;
 }
 
@@ -176,7 +194,7 @@ function assertTrue(run: Run, report: CancelReport): void {
   for (const { address, kind } of report.goesOn) if (kind === "task") assert.ok(open.has(address));
 }
 
-const seeds = Number(Deno.env.get("SEEDS") ?? 120);
+const seeds = Number(Deno.env.get("SEEDS") ?? 400);
 
 /** States in which a machine waits: the others are left in the step in which they are entered. */
 const passing = new Set([
