@@ -12,11 +12,11 @@ import { machineCode } from "../../src/machine_code.ts";
 import { alterFixture, digestOf, renewManifest } from "../support/fixtures.ts";
 import { openStage, settled, type Stage, type StageOptions } from "../support/stage.ts";
 
-const answers = [{ calls: [{ tool: "look", arguments: { text: "in /srv/ann/x" } }] }, { text: "Done" }];
+const answers = [{ calls: [{ tool: "look", arguments: { text: "in /srv/team/x" } }] }, { text: "Done" }];
 const tools = [{
   name: "look",
-  properties: { where: { type: "string", description: "Below /srv/ann" } },
-  work: () => Promise.resolve("/srv/ann: a folder; /srv/anna: another"),
+  properties: { where: { type: "string", description: "Below /srv/team" } },
+  work: () => Promise.resolve("/srv/team: a folder; /srv/teama: another"),
 }];
 
 interface Played {
@@ -27,7 +27,7 @@ interface Played {
 async function play(options: StageOptions = {}): Promise<Played> {
   const stage = await openStage({ tools, answers, ...options });
   const session = await stage.session();
-  const { report } = await settled(stage.world, stage.runtime.prompt(session, "Look into /srv/ann"));
+  const { report } = await settled(stage.world, stage.runtime.prompt(session, "Look into /srv/team"));
   await settled(stage.world, report);
   return { stage, session };
 }
@@ -51,7 +51,7 @@ function compose(
     },
     session,
     digest: digestOf,
-    places: [{ path: "/srv/ann/", placeholder: "/home/user" }],
+    places: [{ path: "/srv/team/", placeholder: "/home/user" }],
     keepsPaths: options.keepsPaths ?? false,
   };
   return settled(stage.world, composeFixture(request));
@@ -72,9 +72,9 @@ Deno.test("fixture replays without the folders of its machine, though hashes and
   const played = await play();
   const [hidden, plain] = [await compose(played), await compose(played, { keepsPaths: true })];
   const text = (fixture: ComposedFixture) => [...fixture.files.values()].join("\n");
-  assert.deepEqual([...text(hidden).matchAll(/\/srv\/ann\b/g)], []);
-  assert.match(text(hidden), /\/home\/user: a folder; \/srv\/anna: another/);
-  assert.ok(text(plain).includes("/srv/ann/x"));
+  assert.deepEqual([...text(hidden).matchAll(/\/srv\/team\b/g)], []);
+  assert.match(text(hidden), /\/home\/user: a folder; \/srv\/teama: another/);
+  assert.ok(text(plain).includes("/srv/team/x"));
   assert.deepEqual([hidden.manifest.placeholders, plain.manifest.placeholders], [["/home/user"], []]);
   // The catalog says where its tool looks: it has another hash, and is called by that.
   const blobs = ({ manifest }: ComposedFixture) => manifest.blobs.map(({ digest }) => digest);
@@ -92,7 +92,7 @@ Deno.test("fixture replays without the folders of its machine, though hashes and
 
 Deno.test("fixture is not made where a folder's name decides what is asked, unless it may stay", async () => {
   // The refusal shows the first 100 characters of the name, and so the beginning of the folder's name.
-  const name = `${"x".repeat(92)}/srv/ann/y`;
+  const name = `${"x".repeat(92)}/srv/team/y`;
   const calling = [{ calls: [{ tool: name }] }, { text: "Done" }];
   const played = await play({ answers: calling });
   // Also where other code wrote it, which may replay otherwise for reasons of its own.
@@ -151,24 +151,24 @@ Deno.test("fixture has bounds: a session of more streams than fit is refused", a
 
 Deno.test("places are hidden wherever they stand, as a whole, and the inner one before the outer one", () => {
   const hider = new PlaceHider([
-    { path: "/home/ann", placeholder: "/home/user" },
-    { path: "/home/ann/work/", placeholder: "/workspace" },
+    { path: "/data/team", placeholder: "/home/user" },
+    { path: "/data/team/work/", placeholder: "/workspace" },
     { path: "/", placeholder: "/never" },
     { path: "/home/é x", placeholder: "/odd" },
   ]);
   const cases: readonly (readonly [before: string, after: string])[] = [
-    ["/home/ann", "/home/user"],
-    ["/home/ann/work/a.txt", "/workspace/a.txt"],
-    ["/home/ann/workshop", "/home/user/workshop"],
-    ["/home/anna and /home/ann-x", "/home/anna and /home/ann-x"],
-    ['{"path":"/home/ann"}', '{"path":"/home/user"}'],
-    ["line\\n/home/ann.", "line\\n/home/user."],
-    ["file:///home/ann/b", "file:///home/user/b"],
+    ["/data/team", "/home/user"],
+    ["/data/team/work/a.txt", "/workspace/a.txt"],
+    ["/data/team/workshop", "/home/user/workshop"],
+    ["/data/teama and /data/team-x", "/data/teama and /data/team-x"],
+    ['{"path":"/data/team"}', '{"path":"/home/user"}'],
+    ["line\\n/data/team.", "line\\n/home/user."],
+    ["file:///data/team/b", "file:///home/user/b"],
     ["/home/é x file:///home/%C3%A9%20x", "/odd file:///odd"],
     ["/ and /home", "/ and /home"],
   ];
   for (const [before, after] of cases) assert.equal(hider.hideIn(before), after);
-  const value = { "/home/ann": ["/home/ann/work", 1, null, { a: true }] };
+  const value = { "/data/team": ["/data/team/work", 1, null, { a: true }] };
   assert.deepEqual(hider.hide(value), { "/home/user": ["/workspace", 1, null, { a: true }] });
   const clean = { a: ["b", { c: 1 }] };
   assert.equal(hider.hide(clean), clean);
