@@ -3,18 +3,13 @@ import { AgentDefinition } from "../../schemas/agent.ts";
 import { HostPolicy } from "../../schemas/config.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { ModelEvent, ModelMessage } from "../../schemas/model.ts";
-import { createDoorRedactor } from "../../src/effects/clean.ts";
-import { createModelGenerate } from "../../src/effects/model_generate.ts";
-import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
-import type { HostPerformers, HostServices } from "../../src/host_services.ts";
 import { openKvStore } from "../../src/journal/kv_store.ts";
 import type { ModelProvider } from "../../src/model/provider.ts";
 import { type Runtime, startRuntime } from "../../src/runtime.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 import { builtinSources, builtinTools } from "../../src/tools/builtin.ts";
-import { noServers } from "../support/servers.ts";
-import { createBlobs } from "../support/tools.ts";
 import { progress } from "./progress.ts";
+import { benchPerformers } from "./subject.ts";
 import { duration, mib, tableOf, times } from "./table.ts";
 
 /** One side at one size. Times in milliseconds, sizes in bytes. */
@@ -61,43 +56,16 @@ async function* answer(messages: readonly ModelMessage[]): AsyncIterable<ModelEv
   yield { type: "done", finishReason: isOrder ? "tool_calls" : "stop" };
 }
 
-function performersOf(
-  { conversations, catalogOf, rawArguments, seams, tasks, agents }: HostServices,
-): HostPerformers {
-  return {
-    "model.generate": createModelGenerate({
-      redactor: createDoorRedactor(),
-      rawArguments,
-      providerOf: () => model,
-      transcript: (root, intent) => conversations.transcript(root, intent),
-      exposureOf: (root) => conversations.exposureOf(root),
-      catalogOf,
-      seams,
-    }),
-    ...noServers,
-    "tool.call": createToolCall({
-      redactor: createDoorRedactor(),
-      rawArguments,
-      tools: builtinTools,
-      catalogOf,
-      workspaceOf: () => undefined as never, // Delegating touches no files.
-      permissionsOf: () => ({ mode: "default", capabilities: [] }),
-      messages: () => Promise.resolve([]),
-      appState: () => ({}),
-      blobs: createBlobs(),
-      seams,
-      tasks,
-      agents,
-    }),
-    "tool.verify": createToolVerify(),
-  };
-}
-
 async function withRuntime<T>(work: (runtime: Runtime, folder: string) => Promise<T>): Promise<T> {
   const folder = await Deno.makeTempDir({ prefix: "troupe-bench-children-" });
   const seams = createSystemSeams({ log: (event) => console.error(JSON.stringify(event)) });
   const store = await openKvStore(`${folder}/store.db`, { log: seams.log });
-  const runtime = await startRuntime({ store, seams, performers: performersOf, awakeMax: 50 });
+  const runtime = await startRuntime({
+    store,
+    seams,
+    performers: (services) => benchPerformers(services, { model, offered: [...builtinTools.values()] }),
+    awakeMax: 50,
+  });
   try {
     return await work(runtime, folder);
   } finally {

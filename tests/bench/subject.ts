@@ -54,7 +54,8 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
   const runtime = await startRuntime({
     store: options.wrapStore?.(opened) ?? opened,
     seams,
-    performers: (services) => performersOf(services, toolsOf(options.echoMs ?? 0)),
+    performers: (services) =>
+      benchPerformers(services, { model: mockModel, offered: toolsOf(options.echoMs ?? 0) }),
     awakeMax: 50,
   });
   let cranks = 0;
@@ -118,15 +119,16 @@ export function callDirectly(effect: TurnCase["effect"]): Promise<unknown> {
   return handler({ text: echoedText }, undefined as never); // These handlers use nothing but their input.
 }
 
-function performersOf(
-  { conversations, catalogOf, rawArguments, seams }: HostServices,
-  offered: readonly BuiltinTool[],
+/** What a runtime of the bench is made with: its model, and the tools that touch no files. */
+export function benchPerformers(
+  { conversations, catalogOf, rawArguments, seams, tasks, agents }: HostServices,
+  { model, offered }: { readonly model: ModelProvider; readonly offered: readonly BuiltinTool[] },
 ): HostPerformers {
   return {
     "model.generate": createModelGenerate({
       redactor: createDoorRedactor(),
       rawArguments,
-      providerOf: () => mockModel,
+      providerOf: () => model,
       transcript: (root, intent) => conversations.transcript(root, intent),
       exposureOf: (root) => conversations.exposureOf(root),
       catalogOf,
@@ -144,6 +146,8 @@ function performersOf(
       appState: () => ({}),
       blobs: createBlobs(),
       seams,
+      tasks,
+      agents,
     }),
     "tool.verify": createToolVerify(),
   };
