@@ -197,6 +197,43 @@ testProcesses(
   },
 );
 
+testProcesses(
+  "cancel of a subtree ends three children and their commands, the youngest first, and nothing of them is left (F32, asks 2, 4)",
+  async (stage) => {
+    const endless = `while :; do sleep 0.2; done; : ${markOf(stage)}`;
+    await writeParent(stage, {
+      agent: {
+        tools: ["delegate_task", "terminal"],
+        capabilities: ["agents.spawn:boss", "terminal.exec", "shell"],
+        subagents: { running_max: 3 },
+      },
+      answers: [{ calls: ["one", "two", "three"].map((goal) => delegate(goal)) }, { text: "never" }],
+      child: [{ calls: [callOf("terminal", { argv: ["sh", "-c", endless], timeout_ms: 100_000 })] }, {
+        text: "never",
+      }],
+    });
+    const running = stage.start(...run, "--answer", "allow");
+    await until("three commands run", () => findMarked(markOf(stage)).length >= 3);
+    const canceled = await stage.run("cancel", "last", "--scope", "subtree", "--json");
+    assert.equal(canceled.code, 0, canceled.err);
+    // The answer comes when nothing is left, not before.
+    assert.deepEqual(findMarked(markOf(stage)), []);
+    const { stopped } = JSON.parse(canceled.out) as { readonly stopped: readonly Line[] };
+    const kinds = stopped.map(({ kind, ended }) => `${kind} ${ended}`);
+    assert.deepEqual(kinds.filter((one) => one.startsWith("task")), Array(3).fill("task canceled"));
+    assert.equal((await running.ended).code, 1);
+    const entries = await entriesOf(stage, "last");
+    const born = entries.filter(({ kind, type }) => kind === "input" && type === "task.opened").map(senderOf);
+    const told = entries.filter(({ kind, type }) => kind === "message" && type === "task.cancel")
+      .map(({ body }) => (body as { readonly to: string }).to);
+    assert.deepEqual(told, born.toReversed());
+  },
+);
+
+function senderOf({ body }: Line): string {
+  return (body as { readonly sender: string }).sender;
+}
+
 /** A child that writes a file, which a person is asked about, after its parent's turn. */
 const writing = [
   { text: "writing", calls: [callOf("write_file", { path: "b.txt", content: "hello\n" })] },
