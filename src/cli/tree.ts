@@ -18,9 +18,10 @@ export const command = defineCommand({
   about: [
     "Shows every actor as a tree: supervisors, sessions with their turns, calls and questions, and the",
     "catalogs and connections that serve them: state, for how long, restarts that count still, what",
-    "was spent of its budget, what each waits for. Asks the process that runs the store, if one does; what sleeps, or has no owner, is read",
-    "from its journal, and nothing is performed. SESSION (an id, an unambiguous part of one, or last)",
-    "shows one session only. troupe why explains one actor.",
+    "was spent of its budget, what each waits for. Child agents stand below the tasks that run them. Asks",
+    "the process that runs the store, if one does; what sleeps, or has no owner, is read from its journal,",
+    "and nothing is performed. SESSION (an id, an unambiguous part of one, or last) shows one session only.",
+    "troupe why explains one actor.",
   ],
   options: {
     all: { kind: "flag", help: `every session; default: the ${sessionsShownMax} newest` },
