@@ -5,7 +5,7 @@ import type { ActingHost, Host } from "../host/host.ts";
 import { endText } from "./await_tasks.ts";
 import type { Cli } from "./cli.ts";
 import { defineCommand, storeOption } from "./cli.ts";
-import { exitCodes } from "./exit.ts";
+import { exitCodes, reportError } from "./exit.ts";
 import { locateStore, openReading } from "./host.ts";
 import { findTask } from "./task_name.ts";
 import { safeText } from "./terminal.ts";
@@ -27,7 +27,8 @@ export const command = defineCommand({
     "troupe tasks logs tsk_01JZ0000000000000000000000 --follow",
   ],
   run: async ({ cli, options, args: [name = ""] }) => {
-    const host = await openReading(cli, await locateStore(cli, options.store));
+    const location = await locateStore(cli, options.store);
+    const host = await openReading(cli, location);
     try {
       const task = await findTask(host, name);
       const { out, err } = cli.terminal;
@@ -38,7 +39,10 @@ export const command = defineCommand({
         err.line(
           `The task ${task.id} is ${task.status}, and no runtime runs it: its whole output is beside the store`,
         );
-      } else await show(cli, host, { task, follow: options.follow });
+      } else {
+        await show(cli, host, { task, follow: options.follow });
+        if (options.follow) await tellEnd(cli, location, task);
+      }
       return exitCodes.ok;
     } finally {
       await host.close();
@@ -68,11 +72,27 @@ async function show(
       if (missed > 0) terminal.err.line(`[${missed} characters were not shown]`);
       terminal.out.write(safeText(text));
     }
+  } catch (error) {
+    // Who held the store may end right after the task: what became of it is in the store.
+    if (!follow || reportError(error).code !== "door_closed") throw error;
   } finally {
     stopListening();
     stop.abort();
   }
-  if (!follow) return;
-  const [record] = (await host.listTasks(task.owner)).filter(({ id }) => id === task.id);
-  if (record !== undefined && isEnd(record.status)) terminal.err.line(safeText(endText(record)));
+}
+
+/** How the task ended, from whoever holds the store now. */
+async function tellEnd(cli: Cli, location: string, task: TaskRecord): Promise<void> {
+  const host = await openReading(cli, location);
+  try {
+    const record = (await host.listTasks(task.owner)).find(({ id }) => id === task.id);
+    if (record === undefined) return;
+    const { err } = cli.terminal;
+    if (isEnd(record.status)) err.line(safeText(endText(record)));
+    else if (!isActing(host)) {
+      err.line(`The task ${task.id} is ${record.status}, and the process that ran it has ended`);
+    }
+  } finally {
+    await host.close();
+  }
 }
