@@ -61,12 +61,12 @@ export type TurnEvent =
     readonly at: number;
     readonly epoch: number;
   }
-  /** Earlier answers ended: these are left. */
   /** Something ended meanwhile of which the model is told before it is asked again (LC-28). */
   | { readonly type: "turn.notice"; readonly item: HistoryItem }
   /** A child agent wants its part of the budget; one that has ended gives back what it did not spend. */
   | { readonly type: "turn.child_begun"; readonly wanted: NewChild }
   | { readonly type: "turn.child_ended"; readonly child: string; readonly spent: Partial<Spent> }
+  /** Earlier answers ended: these are left. */
   | { readonly type: "turn.revoked"; readonly grants: readonly KeptGrant[] }
   | InvocationReport
   | { readonly type: "xstate.done.actor.call"; readonly output: InvocationEnding; readonly actorId: string }

@@ -44,8 +44,6 @@ export interface Routed {
  */
 export type Attempt =
   | { readonly kind: "returned"; readonly envelope: unknown }
-  /** It was begun and goes on elsewhere: what it waits for. */
-  | { readonly kind: "paused"; readonly pause: CallPause }
   | { readonly kind: "not_started"; readonly failure: Failure }
   | { readonly kind: "lost"; readonly failure: Failure }
   | { readonly kind: "paused"; readonly pause: CallPause };

@@ -140,7 +140,11 @@ function writeOff(
 /** The same for a task, which has ended with it: its work is told to stop, and its record looked up first. */
 async function writeOffTask(kernel: Kernel, record: RootRecord, letters: readonly Letter[]): Promise<void> {
   for (const [key, { abort }] of kernel.running) if (key.startsWith(`${record.address}#`)) abort.abort();
-  const task = await lostTask(kernel, record).catch(() => undefined);
+  const task = await lostTask(kernel, record).catch((error) => {
+    const message = error instanceof Error ? error.message : String(error);
+    kernel.seams.log({ level: "error", event: "task_unreadable", detail: { root: record.address, message } });
+    return undefined;
+  });
   if (kernel.stopped !== undefined) return; // The next start finds the root as broken as this one did.
   writeOff(kernel, record, { letters: [...letters, ...task?.letters ?? []], isLasting: true, task });
 }

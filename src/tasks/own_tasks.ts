@@ -1,8 +1,7 @@
 /** The tasks of one session, as a call of its tools sees them. */
 import type { Failure } from "../../schemas/failure.ts";
-import type { RootAddress } from "../../schemas/ids.ts";
+import { type RootAddress, TaskId, type TaskNews } from "../../schemas/ids.ts";
 import type { Principal } from "../../schemas/principal.ts";
-import { TaskId, type TaskNews } from "../../schemas/ids.ts";
 import type { TaskRecord } from "../../schemas/task.ts";
 import type { Awaited, TaskDesk, TaskOrder } from "./task_desk.ts";
 

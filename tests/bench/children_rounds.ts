@@ -9,7 +9,7 @@ import { type Runtime, startRuntime } from "../../src/runtime.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 import { builtinSources, builtinTools } from "../../src/tools/builtin.ts";
 import { progress } from "./progress.ts";
-import { benchPerformers } from "./subject.ts";
+import { benchPerformers, mockModel } from "./subject.ts";
 import { duration, mib, tableOf, times } from "./table.ts";
 
 /** One side at one size. Times in milliseconds, sizes in bytes. */
@@ -31,18 +31,7 @@ const perTurn = 4;
 /** What parents are prompted with: every other prompt is answered at once. */
 const order = "delegate";
 
-const model: ModelProvider = {
-  name: "mock",
-  capabilities: {
-    toolCalling: true,
-    strictToolSchema: true,
-    parallelToolCalls: true,
-    streaming: false,
-    responseContinuation: false,
-    maxContextTokens: 100_000,
-  },
-  generate: ({ messages }) => answer(messages),
-};
+const model: ModelProvider = { ...mockModel, generate: ({ messages }) => answer(messages) };
 
 async function* answer(messages: readonly ModelMessage[]): AsyncIterable<ModelEvent> {
   const last = messages.at(-1);

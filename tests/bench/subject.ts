@@ -153,7 +153,8 @@ export function benchPerformers(
   };
 }
 
-const mockModel: ModelProvider = {
+/** A model that makes the calls that its prompt asks for, and answers. */
+export const mockModel: ModelProvider = {
   name: "mock",
   capabilities: {
     toolCalling: true,

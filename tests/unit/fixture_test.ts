@@ -152,14 +152,14 @@ Deno.test("fixture has bounds: a session of more streams than fit is refused", a
 Deno.test("places are hidden wherever they stand, as a whole, and the inner one before the outer one", () => {
   const hider = new PlaceHider([
     { path: "/data/team", placeholder: "/home/user" },
-    { path: "/data/team/work/", placeholder: "/workspace" },
+    { path: "/data/team/desk/", placeholder: "/workspace" },
     { path: "/", placeholder: "/never" },
     { path: "/home/é x", placeholder: "/odd" },
   ]);
   const cases: readonly (readonly [before: string, after: string])[] = [
     ["/data/team", "/home/user"],
-    ["/data/team/work/a.txt", "/workspace/a.txt"],
-    ["/data/team/workshop", "/home/user/workshop"],
+    ["/data/team/desk/a.txt", "/workspace/a.txt"],
+    ["/data/team/deskshop", "/home/user/deskshop"],
     ["/data/teama and /data/team-x", "/data/teama and /data/team-x"],
     ['{"path":"/data/team"}', '{"path":"/home/user"}'],
     ["line\\n/data/team.", "line\\n/home/user."],
@@ -168,7 +168,7 @@ Deno.test("places are hidden wherever they stand, as a whole, and the inner one 
     ["/ and /home", "/ and /home"],
   ];
   for (const [before, after] of cases) assert.equal(hider.hideIn(before), after);
-  const value = { "/data/team": ["/data/team/work", 1, null, { a: true }] };
+  const value = { "/data/team": ["/data/team/desk", 1, null, { a: true }] };
   assert.deepEqual(hider.hide(value), { "/home/user": ["/workspace", 1, null, { a: true }] });
   const clean = { a: ["b", { c: 1 }] };
   assert.equal(hider.hide(clean), clean);
