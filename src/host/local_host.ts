@@ -125,7 +125,9 @@ async function givePrompt(
       const event of watchRoot(runtime, session, { fromSeq, questions: true, signal: stop.signal })
     ) {
       hear(event);
-      if (event.type === "quarantined") quarantined.reject(new KernelError("root_quarantined", event.reason));
+      if (event.type === "quarantined") {
+        quarantined.reject(new KernelError(event.code ?? "root_quarantined", event.reason));
+      }
     }
   })();
   heard.catch(quarantined.reject);

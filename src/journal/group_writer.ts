@@ -3,6 +3,8 @@ import { limits } from "../../schemas/limits.ts";
 import type { Seams } from "../seams.ts";
 import { CommitLine, type WriterPosition } from "./commit_line.ts";
 import { gatherGroup, type Group, longBlob, type QueueItem } from "./group.ts";
+import { leaveOut } from "./leave_out.ts";
+import { type Ownership, RootsLost } from "./ownership.ts";
 import { prepareUnit } from "./prepared_unit.ts";
 import { type SealedGroup, sealGroup } from "./seal.ts";
 import { type Store, StoreError } from "./store.ts";
@@ -27,6 +29,7 @@ export interface GroupWriterOptions {
   readonly store: Store;
   readonly seams: Seams;
   readonly position: WriterPosition;
+  readonly ownership: Ownership;
   /** How long a unit that nobody waits for may wait for company. Default `limits.writerLingerMs`; 0: until the event loop is free. */
   readonly lingerMs?: number | undefined;
   /** Called once, when nothing more will ever be written: fenced by another epoch, or the store is broken for good. */
@@ -60,6 +63,8 @@ export interface GroupWriter {
   idle(): Promise<void>;
   /** Tells the writer where a stream stands, as read from the store: saves it a read at the stream's next unit. */
   adopt(root: string, head: { readonly seq: number; readonly hash: string }): void;
+  /** Another runtime has taken these roots over: their units that wait are dropped, and tell nobody. */
+  forsake(roots: readonly string[]): void;
   /** Writes what was pushed, then takes no more. Does not close the store. */
   close(): Promise<void>;
   /** Stops at once and forgets what is not durable: for a shutdown that may not wait, and for simulated crashes. */
@@ -93,8 +98,8 @@ class Writer implements GroupWriter {
   constructor(options: GroupWriterOptions) {
     this.#options = options;
     this.epoch = options.position.epoch;
-    const { store, seams, position } = options;
-    this.#line = new CommitLine({ store, seams, position, signal: this.#stop.signal });
+    const { store, seams, position, ownership } = options;
+    this.#line = new CommitLine({ store, seams, position, ownership, signal: this.#stop.signal });
   }
 
   get state(): WriterState {
@@ -104,6 +109,8 @@ class Writer implements GroupWriter {
 
   push(unit: Unit, onDurable?: () => void): void {
     this.#checkOpen();
+    // Taken over by another runtime: what is still told of it here has no place any more.
+    if (!this.#options.ownership.isOurs(unit.root)) return;
     // Everything that can be refused is refused here, before anything is taken.
     const prepared = prepareUnit(unit);
     const first = unit.entries[0]?.seq;
@@ -185,7 +192,7 @@ class Writer implements GroupWriter {
   async #run(): Promise<void> {
     try {
       do {
-        const group = gatherGroup(this.#queue, this.#streams);
+        const group = gatherGroup(this.#queue, this.#streams, this.#options.ownership.checksMax);
         if (this.#queue.length === 0) this.#urged = false;
         await this.#commit(group);
         if (this.#stop.signal.aborted) return;
@@ -201,19 +208,8 @@ class Writer implements GroupWriter {
   }
 
   async #commit(group: Group): Promise<void> {
-    const { store, seams } = this.#options;
-    const sealed = await sealGroup(group, {
-      store,
-      streams: this.#streams,
-      digest: seams.digest,
-      isStored: (digest) => this.#storedBlobs.has(digest),
-    });
-    if (sealed.sets.length + sealed.deletes.length > 0) {
-      this.committingSince = seams.clock.now();
-      await this.#line.commit(sealed);
-      this.committingSince = undefined;
-      if (this.#stop.signal.aborted) return;
-    }
+    const sealed = await this.#write(group);
+    if (this.#stop.signal.aborted) return;
     this.#count(sealed);
     for (const root of sealed.fresh) this.#streams.of(root).fresh = false;
     for (const digest of sealed.blobs) this.#storedBlobs.add(digest);
@@ -223,6 +219,38 @@ class Writer implements GroupWriter {
     }
     for (const long of sealed.later) this.#queue.push({ long });
     this.#streams.trim();
+  }
+
+  /** Seals and commits a group; without the roots that turn out to be another runtime's. */
+  async #write(group: Group): Promise<SealedGroup> {
+    const { store, seams, ownership } = this.#options;
+    for (;;) {
+      const saved = ownership.isShared
+        ? this.#streams.save(group.units.map(({ unit }) => unit.root))
+        : undefined;
+      const sealed = await sealGroup(group, {
+        store,
+        streams: this.#streams,
+        digest: seams.digest,
+        isStored: (digest) => this.#storedBlobs.has(digest),
+      });
+      if (sealed.sets.length + sealed.deletes.length === 0) return sealed;
+      try {
+        this.committingSince = seams.clock.now();
+        await this.#line.commit(sealed);
+        this.committingSince = undefined;
+        return sealed;
+      } catch (error) {
+        if (!(error instanceof RootsLost) || saved === undefined) throw error;
+        this.#streams.restore(saved);
+        this.forsake(error.roots, group);
+      }
+    }
+  }
+
+  forsake(roots: readonly string[], group?: Group): void {
+    this.unwritten -= leaveOut(new Set(roots), this.#queue, group);
+    for (const root of roots) this.#streams.forget(root);
   }
 
   #count({ entries, bytes, sets, deletes }: SealedGroup): void {

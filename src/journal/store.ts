@@ -55,6 +55,7 @@ export type StoreErrorCode =
   | "store_unreachable"
   | "store_insecure"
   | "store_protocol_unsupported"
+  | "lease_lost"
   | "journal_corrupt"
   | "value_too_large"
   | "id_too_long";

@@ -37,6 +37,7 @@ export function create(kernel: Kernel, birth: Birth): Promise<void> {
     ...(birth.parent === undefined ? {} : { parent: birth.parent }),
   };
   kernel.records.set(address, record);
+  kernel.journal.ownership.bear(address);
   const root = new LiveRoot(address, kind, kernel.machines[kind], kernel.desk);
   kernel.roots.set(address, root);
   kernel.recovered.add(address); // Whatever it asks, this runtime starts.

@@ -8,7 +8,7 @@ import { start } from "./dispatch.ts";
 import type { Kernel } from "./kernel.ts";
 import { quarantine } from "./poison.ts";
 import { schedule } from "./pump.ts";
-import { bring } from "./route.ts";
+import { bring, lookAtLetters } from "./route.ts";
 import { wake } from "./wake.ts";
 
 /** What a start found. */
@@ -23,14 +23,22 @@ export interface Recovery {
 export async function recover(kernel: Kernel): Promise<Recovery> {
   kernel.paused = true;
   for await (const record of kernel.journal.listRoots()) kernel.records.set(record.address, record);
+  return await recoverRoots(kernel, (root) => kernel.journal.ownership.isOurs(root));
+}
+
+/** The same for some roots, which may have been taken over from another runtime in the middle of our own work (K17). */
+export async function recoverRoots(
+  kernel: Kernel,
+  isMeant: (root: RootAddress) => boolean,
+): Promise<Recovery> {
   const open: RootAddress[] = [];
-  for await (const row of kernel.journal.listOpen()) open.push(row.root);
+  for await (const { root } of kernel.journal.listOpen()) if (isMeant(root)) open.push(root);
   const { admitted, quarantined } = await admit(kernel, open);
   for (const address of admitted) wake(kernel, address);
-  await untilAwake(kernel);
-  const letters = await bringLetters(kernel);
-  const timers = await armTimers(kernel);
-  await untilAwake(kernel);
+  await untilAwake(kernel, isMeant);
+  const letters = await bringLetters(kernel, isMeant);
+  const timers = await armTimers(kernel, isMeant);
+  await untilAwake(kernel, isMeant);
   kernel.paused = false;
   schedule(kernel);
   clearAttempts(kernel, admitted);
@@ -71,15 +79,16 @@ function clearAttempts(kernel: Kernel, admitted: readonly RootAddress[]): void {
   }
 }
 
-async function untilAwake(kernel: Kernel): Promise<void> {
-  while (kernel.waking.size > 0 && kernel.stopped === undefined) {
+async function untilAwake(kernel: Kernel, isMeant: (root: RootAddress) => boolean): Promise<void> {
+  while ([...kernel.waking].some(isMeant) && kernel.stopped === undefined) {
     await new Promise<void>((resolve) => kernel.seams.clock.defer(resolve));
   }
 }
 
-async function bringLetters(kernel: Kernel): Promise<number> {
+async function bringLetters(kernel: Kernel, isMeant: (root: RootAddress) => boolean): Promise<number> {
   let letters = 0;
-  for await (const row of kernel.journal.listInbox()) {
+  for await (const row of lookAtLetters(kernel)) {
+    if (!isMeant(row.to)) continue;
     letters += 1;
     const { message } = row.value as { readonly message: InputBody["message"] };
     await bring(kernel, { key: row.key, to: row.to, from: row.from, message });
@@ -88,9 +97,10 @@ async function bringLetters(kernel: Kernel): Promise<number> {
 }
 
 /** Timers of sleeping roots run without waking them; the root wakes when its timer fires. */
-async function armTimers(kernel: Kernel): Promise<number> {
+async function armTimers(kernel: Kernel, isMeant: (root: RootAddress) => boolean): Promise<number> {
   let timers = 0;
   for await (const row of kernel.journal.listDue()) {
+    if (!isMeant(row.root)) continue;
     timers += 1;
     if (!kernel.running.has(intentKey(row.root, row.id))) {
       start(kernel, {

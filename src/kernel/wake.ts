@@ -4,12 +4,12 @@ import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import { shelvedHashIn } from "../journal/named_blobs.ts";
 import { StoreError } from "../journal/store.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, noteAttempt } from "./feed.ts";
-import { holdMet } from "./hold.ts";
+import { holdMet, letGo } from "./hold.ts";
 import type { Kernel } from "./kernel.ts";
 import { LiveRoot } from "./live_root.ts";
 import { quarantine } from "./poison.ts";
 import { schedule } from "./pump.ts";
-import { claimOf, makeReady } from "./route.ts";
+import { makeReady, unclaim } from "./route.ts";
 import { takeOver } from "./take_over.ts";
 import { moveToThisCode, OtherCodeError } from "./upgrade.ts";
 
@@ -32,6 +32,7 @@ export function wake(kernel: Kernel, address: RootAddress): void {
 /** A root that was woken takes its parked mail. */
 function settleIn(kernel: Kernel, root: LiveRoot): void {
   if (kernel.stopped !== undefined) return;
+  if (!kernel.journal.ownership.isOurs(root.address)) return letGo(root);
   kernel.roots.set(root.address, root);
   takeOver(kernel, root);
   root.mailbox.push(...(kernel.parked.get(root.address) ?? []));
@@ -78,7 +79,7 @@ function dropMail(kernel: Kernel, address: RootAddress): void {
     mail.kind === "input" && mail.inbox !== undefined ? [mail.inbox] : []
   );
   kernel.journal.writer.push({ root: address, entries: [], sets: [], deletes: letters }, () => {
-    for (const key of letters) kernel.claimed.delete(claimOf(key));
+    for (const key of letters) unclaim(kernel, key);
     schedule(kernel);
   });
 }

@@ -1,0 +1,162 @@
+/** Leases in the store: who holds a root, how one is claimed and renewed, and what a late report is answered (CM-120, CM-121). */
+import type { RootAddress } from "../../schemas/ids.ts";
+import { type Beat, holderOf, judgeBeat, Lease, Owner } from "../../schemas/lease.ts";
+import { keys } from "./keys.ts";
+import { type Commit, type Row, type Store, StoreError } from "./store.ts";
+
+/** What the store says of one root. */
+export interface Standing {
+  readonly root: RootAddress;
+  readonly owner: Owner | undefined;
+  readonly lease: Lease | undefined;
+  /** Of the two rows; null for one that is not there. */
+  readonly ownerStamp: string | null;
+  readonly leaseStamp: string | null;
+}
+
+/** A report for one root, and until when it holds. */
+export interface LeaseReport extends Beat {
+  readonly root: RootAddress;
+  readonly until: number;
+  readonly timeoutMs: number;
+  readonly holder: string;
+}
+
+/** Reads who owns and who holds a root. A row that cannot be understood throws `store_corrupt`. */
+export async function readStanding(store: Store, root: RootAddress): Promise<Standing> {
+  const [owner, lease] = await Promise.all([store.get(keys.owner(root)), store.get(keys.lease(root))]);
+  return {
+    root,
+    owner: parsed(Owner, owner),
+    lease: parsed(Lease, lease),
+    ownerStamp: owner?.versionstamp ?? null,
+    leaseStamp: lease?.versionstamp ?? null,
+  };
+}
+
+function parsed<T>(
+  schema: { safeParse(value: unknown): { success: boolean; data?: T } },
+  row: Row | null,
+): T | undefined {
+  if (row === null) return undefined;
+  const { success, data } = schema.safeParse(row.value);
+  if (success && data !== undefined) return data;
+  throw new StoreError("store_corrupt", `Cannot read row "${row.key.join("/")}": run troupe doctor`);
+}
+
+/** The row `lease/<root>` of a report. */
+export function leaseRow({ root, runtime, epoch, beat, until, timeoutMs, holder }: LeaseReport) {
+  const value: Lease = { runtime, epoch, beat, until, timeoutMs, holder };
+  return { key: keys.lease(root), value };
+}
+
+/** Commits; true, false, or undefined if it is not known what became of it. */
+async function attempt(store: Store, commit: Commit): Promise<string | false | undefined> {
+  try {
+    const result = await store.commit(commit);
+    return result.ok ? result.versionstamp : false;
+  } catch (error) {
+    // Nothing that a second look could change.
+    if (error instanceof StoreError && error.code === "store_unusable") throw error;
+    return undefined;
+  }
+}
+
+/**
+ * Takes roots that nobody holds, all or none: the next epoch of each, in one commit that fails if anything was changed
+ * since it was looked at. Returns the versionstamp; undefined if somebody was faster.
+ */
+export async function claimRoots(
+  store: Store,
+  standings: readonly Standing[],
+  reports: readonly LeaseReport[],
+): Promise<string | undefined> {
+  const written = await attempt(store, {
+    checks: standings.flatMap(({ root, ownerStamp, leaseStamp }) => [
+      { key: keys.owner(root), versionstamp: ownerStamp },
+      { key: keys.lease(root), versionstamp: leaseStamp },
+    ]),
+    sets: reports.flatMap((report) => [
+      { key: keys.owner(report.root), value: { epoch: report.epoch, runtime: report.runtime } },
+      leaseRow(report),
+    ]),
+    deletes: [],
+  });
+  if (typeof written === "string") return written;
+  // Refused or unknown: a client that asked again by itself is refused by its own first try, so the rows decide.
+  const [first] = reports;
+  if (first === undefined) return undefined;
+  const { owner, ownerStamp } = await readStanding(store, first.root);
+  const isOurs = owner?.runtime === first.runtime && owner.epoch === first.epoch;
+  return isOurs ? ownerStamp ?? undefined : undefined;
+}
+
+/** How a heartbeat was taken. */
+export interface Heard {
+  readonly renewed: readonly RootAddress[];
+  /** Taken over by another runtime: the report was stale, and changed nothing. */
+  readonly lost: readonly RootAddress[];
+}
+
+/**
+ * Renews leases in one commit, which no root that was taken over lets pass. The same report again is answered in the same
+ * way, and writes nothing.
+ */
+export async function renewLeases(
+  store: Store,
+  reports: readonly (LeaseReport & { readonly ownerStamp: string })[],
+): Promise<Heard> {
+  const written = await attempt(store, {
+    checks: reports.map(({ root, ownerStamp }) => ({ key: keys.owner(root), versionstamp: ownerStamp })),
+    sets: reports.map(leaseRow),
+    deletes: [],
+  });
+  if (typeof written === "string") return { renewed: reports.map(({ root }) => root), lost: [] };
+  const heard = { renewed: [] as RootAddress[], lost: [] as RootAddress[] };
+  const again: typeof reports[number][] = [];
+  for (const report of reports) {
+    const judged = judgeBeat(report, await readStanding(store, report.root));
+    if (judged === "stale") heard.lost.push(report.root);
+    else if (judged === "repeats") heard.renewed.push(report.root);
+    else again.push(report);
+  }
+  // Nobody took any of them: the store did not answer, and the next heartbeat tries again.
+  if (heard.lost.length === 0 || again.length === 0) return heard;
+  const rest = await renewLeases(store, again);
+  return { renewed: [...heard.renewed, ...rest.renewed], lost: [...heard.lost, ...rest.lost] };
+}
+
+/** Renews one lease. A stale report throws `lease_lost`, naming who holds the root now. */
+export async function renewLease(
+  store: Store,
+  report: LeaseReport & { readonly ownerStamp: string },
+): Promise<Lease> {
+  const { lost } = await renewLeases(store, [report]);
+  const { owner, lease } = await readStanding(store, report.root);
+  if (lost.length > 0 || lease === undefined) {
+    throw new StoreError(
+      "lease_lost",
+      `Cannot renew the lease of ${report.root}: ${owner?.runtime ?? "nobody"} owns it since epoch ${
+        owner?.epoch ?? 0
+      }`,
+    );
+  }
+  return lease;
+}
+
+/** Frees roots: their leases are taken away, unless they are another runtime's by now. */
+export async function freeRoots(
+  store: Store,
+  roots: readonly { readonly root: RootAddress; readonly ownerStamp: string }[],
+): Promise<void> {
+  await attempt(store, {
+    checks: roots.map(({ root, ownerStamp }) => ({ key: keys.owner(root), versionstamp: ownerStamp })),
+    sets: [],
+    deletes: roots.map(({ root }) => keys.lease(root)),
+  });
+}
+
+/** Who holds a root at this time, if anybody does. */
+export function heldBy({ owner, lease }: Standing, nowMs: number): Lease | undefined {
+  return holderOf(owner, lease, nowMs);
+}
