@@ -2,6 +2,8 @@
 import { refuseMissing } from "../host/reader_host.ts";
 import { type Examination, examine, type Finding, type Salvage, salvage } from "../journal/doctor.ts";
 import { openKvStore } from "../journal/kv_store.ts";
+import { firstHolder } from "../journal/leases.ts";
+import { isAddress } from "../journal/remote_address.ts";
 import { type Store, StoreError } from "../journal/store.ts";
 import { checkReadable, readStoreFormat } from "../journal/store_format.ts";
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
@@ -28,11 +30,13 @@ export const command = defineCommand({
   run: async ({ cli, options }) => {
     const location = await locateStore(cli, options.store);
     await refuseMissing(location);
-    const lock = await lockPatiently(cli, location);
+    const isRemote = isAddress(location);
+    const lock = isRemote ? undefined : await lockPatiently(cli, location);
     try {
       const store = await openKvStore(location, { mustExist: true, log: cli.seams.log });
       try {
         await refuseForeign(store, location);
+        if (isRemote) await refuseHeld(store, cli.seams.clock.now());
         const found = options.salvage === undefined
           ? {
             examination: await withProgress(cli, "checking", () => examine(store, cli.seams.digest)),
@@ -47,10 +51,20 @@ export const command = defineCommand({
         store.close();
       }
     } finally {
-      await lock.release();
+      await lock?.release();
     }
   },
 });
+
+/** What is written while it is looked at would seem to be damaged. */
+async function refuseHeld(store: Store, nowMs: number): Promise<void> {
+  const holder = await firstHolder(store, nowMs);
+  if (holder === undefined) return;
+  throw new StoreError(
+    "store_in_use",
+    `Cannot check store: ${holder} holds sessions of it; stop that runtime first`,
+  );
+}
 
 interface Found {
   readonly examination: Examination;

@@ -6,7 +6,8 @@ import { type Door, openDoor } from "../door/server.ts";
 import { openKvStore } from "../journal/kv_store.ts";
 import { limits } from "../../schemas/limits.ts";
 import { createLogins } from "./logins.ts";
-import { lockStore, type StoreLock } from "../journal/store_lock.ts";
+import type { Sharing } from "../journal/root_ownership.ts";
+import type { StoreLock } from "../journal/store_lock.ts";
 import { Connections, type OwnProgram } from "../mcp/connections.ts";
 import { PrivateHomes } from "../mcp/private_homes.ts";
 import { ServerLog } from "../mcp/server_log.ts";
@@ -29,6 +30,7 @@ import { eraFile, EraStore } from "./eras.ts";
 import { readFingerprintKey } from "./fingerprint_key.ts";
 import type { Env } from "./home.ts";
 import { pinFolder, PinStore } from "./pins.ts";
+import { takePlace } from "./store_place.ts";
 import { trustFile } from "./trust.ts";
 
 /** Options of {@linkcode openOwner}. */
@@ -47,12 +49,18 @@ export interface OwnerOptions {
   readonly goesOn?: boolean;
   /** True: no schedule becomes due. */
   readonly holdsSchedules?: boolean;
+  /** Age at which a lease in a shared store is over, in milliseconds. Default 30 s. */
+  readonly leaseMs?: number;
 }
 
-/** Takes a store for this process and runs it. Refuses with `store_in_use` if another process holds it. */
-export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
-  const { location, config, seams, env } = options;
-  const lock = await lockStore(location, seams.clock);
+/**
+ * Takes a store for this process and runs it; one that is remote, beside other runtimes. Refuses with `store_in_use` if
+ * another process holds it.
+ */
+export async function openOwner(given: OwnerOptions): Promise<ActingHost> {
+  const { config, seams, env } = given;
+  const { lock, beside: location, isShared } = await takePlace(given.location, given);
+  const options = { ...given, location };
   const { clock, digest, log } = seams;
   const homes = new PrivateHomes(location);
   const registry = new ProcessRegistry({ store: location, runId: seams.nextId("run"), clock, digest, log });
@@ -72,7 +80,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     const connections = connectionsOf({ ...options, registry, homes, known, readSecret, serverLog, http });
     const history = config.session_search.scope;
     const made: { services: HostServices | undefined } = { services: undefined };
-    const store = await openKvStore(location, { log });
+    const store = await openKvStore(given.location, { log });
     const runtime = await startRuntime({
       store,
       seams,
@@ -81,6 +89,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
         return createHostPerformers(services, { connections, commands, http, pins: pinsOf(env), history });
       },
       redactor,
+      ...isShared ? { sharing: sharingOf(given) } : {},
       holdsSchedules: options.holdsSchedules ?? false,
       strict: (options.strict ?? false) || config.durability === "strict",
       hasAnswerer: () => options.isAttended || answerers.areThere,
@@ -93,6 +102,7 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
     const owned = {
       lock,
+      isShared,
       runtime,
       answerers,
       config,
@@ -110,6 +120,12 @@ export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
     await lock.release();
     throw error;
   }
+}
+
+/** How this process is known to those who find a session held by it. */
+function sharingOf({ leaseMs }: OwnerOptions): Sharing {
+  const holder = `process ${Deno.pid} on ${Deno.hostname()}`;
+  return leaseMs === undefined ? { holder } : { holder, leaseMs };
 }
 
 /** What servers are started and reached with. */
@@ -217,6 +233,7 @@ async function part(
 
 interface Opened {
   readonly lock: StoreLock;
+  readonly isShared: boolean;
   readonly runtime: Runtime;
   readonly answerers: Answerers;
   readonly config: HostConfig;
@@ -254,6 +271,8 @@ async function openWithDoor(opened: Opened): Promise<ActingHost> {
     },
   });
   try {
+    // Who shares a store is on any machine, and the door is on loopback.
+    if (opened.isShared) return host;
     const door = await openDoor({ host, seams });
     doors.push(door);
     await lock.setDoor({ port: door.port, token: door.token });

@@ -1,7 +1,7 @@
 /** Leases in the store: who holds a root, how one is claimed and renewed, and what a late report is answered (CM-120, CM-121). */
 import type { RootAddress } from "../../schemas/ids.ts";
 import { type Beat, holderOf, judgeBeat, Lease, Owner } from "../../schemas/lease.ts";
-import { keys } from "./keys.ts";
+import { keys, prefixes } from "./keys.ts";
 import { type Commit, type Row, type Store, StoreError } from "./store.ts";
 
 /** What the store says of one root. */
@@ -154,6 +154,15 @@ export async function freeRoots(
     sets: [],
     deletes: roots.map(({ root }) => keys.lease(root)),
   });
+}
+
+/** Somebody who holds a root of the store at this time, in words; undefined if nobody does. */
+export async function firstHolder(store: Store, nowMs: number): Promise<string | undefined> {
+  for await (const { value } of store.list({ prefix: prefixes.leases })) {
+    const lease = Lease.safeParse(value).data;
+    if (lease !== undefined && lease.until > nowMs) return lease.holder === "" ? lease.runtime : lease.holder;
+  }
+  return undefined;
 }
 
 /** Who holds a root at this time, if anybody does. */

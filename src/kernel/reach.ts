@@ -13,8 +13,9 @@ export function sharedOwnership({ journal: { ownership } }: Kernel): RootOwnersh
   return ownership instanceof RootOwnership ? ownership : undefined;
 }
 
-/** Reads the records of all roots again: others make roots, too. What is ours is known better here. */
+/** Reads the records of all roots again where others make roots, too. What is ours is known better here. */
 export async function refreshRecords(kernel: Kernel): Promise<void> {
+  if (!kernel.journal.ownership.isShared) return;
   for await (const record of kernel.journal.listRoots()) {
     const { address } = record;
     if (!kernel.records.has(address) || !kernel.journal.ownership.isOurs(address)) {
