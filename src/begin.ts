@@ -2,7 +2,8 @@
 import type { RootAddress } from "../schemas/ids.ts";
 import { createSupervisor } from "./births.ts";
 import type { Kernel } from "./kernel/kernel.ts";
-import { recoverAbandoned, sharedOwnership, takeSupervisor } from "./kernel/reach.ts";
+import { recoverAbandoned, takeSupervisor } from "./kernel/reach.ts";
+import { sharedOwnership } from "./kernel/shared.ts";
 import { recover, type Recovery } from "./kernel/recover.ts";
 import { hearLosses, share } from "./kernel/share.ts";
 

@@ -80,7 +80,7 @@ export class CommitLine {
       deletes: sealed.deletes,
     };
     for (let tries = 1;; tries++) {
-      const written = await this.#try(commit, next, sealed);
+      const written = await this.#try(commit, next, () => ownership.explain(sealed, commit));
       if (this.#options.signal.aborted) return;
       if (written !== undefined) {
         this.#recovered(tries);
@@ -99,7 +99,11 @@ export class CommitLine {
   }
 
   /** The versionstamp of the commit if it is written, undefined if it is to be tried again. */
-  async #try(commit: Commit, next: WriterRow, sealed: SealedGroup): Promise<string | undefined> {
+  async #try(
+    commit: Commit,
+    next: WriterRow,
+    explain: () => Promise<void>,
+  ): Promise<string | undefined> {
     let result: CommitResult = { ok: false };
     if (!this.#isUnknown) {
       try {
@@ -124,18 +128,14 @@ export class CommitLine {
     if (!isSameWrite(row?.value, this.#position) || row?.versionstamp !== this.#position.versionstamp) {
       throw fenced(row?.value, this.#position);
     }
-    await this.#explain(sealed);
-    return undefined;
-  }
-
-  /** A group that was not written although nobody fenced us: its roots may say why. */
-  async #explain(sealed: SealedGroup): Promise<void> {
+    // A group that was not written although nobody fenced us: its roots may say why.
     try {
-      await this.#options.ownership.explain(sealed);
+      await explain();
     } catch (error) {
       if (error instanceof RootsLost) throw error;
       this.#failed(error);
     }
+    return undefined;
   }
 
   #failed(error: unknown): void {

@@ -3,12 +3,12 @@ import { limits } from "../../schemas/limits.ts";
 import type { Seams } from "../seams.ts";
 import { CommitLine, type WriterPosition } from "./commit_line.ts";
 import { gatherGroup, type Group, longBlob, type QueueItem } from "./group.ts";
-import { leaveOut } from "./leave_out.ts";
-import { type Ownership, RootsLost } from "./ownership.ts";
+import type { Ownership } from "./ownership.ts";
 import { prepareUnit } from "./prepared_unit.ts";
 import { type SealedGroup, sealGroup } from "./seal.ts";
 import { type Store, StoreError } from "./store.ts";
 import { Streams } from "./streams.ts";
+import { Tenure } from "./tenure.ts";
 import type { BlobDraft, Unit } from "./unit.ts";
 
 /** What the writer has done so far: for benches and for `inspect`. */
@@ -63,7 +63,7 @@ export interface GroupWriter {
   idle(): Promise<void>;
   /** Tells the writer where a stream stands, as read from the store: saves it a read at the stream's next unit. */
   adopt(root: string, head: { readonly seq: number; readonly hash: string }): void;
-  /** Another runtime has taken these roots over: their units that wait are dropped, and tell nobody. */
+  /** Another runtime writes these roots, or did until now: units that wait from before are dropped, and tell nobody. */
   forsake(roots: readonly string[]): void;
   /** Writes what was pushed, then takes no more. Does not close the store. */
   close(): Promise<void>;
@@ -82,6 +82,7 @@ class Writer implements GroupWriter {
   fatal: StoreError | undefined;
   readonly #options: GroupWriterOptions;
   readonly #line: CommitLine;
+  readonly #tenure: Tenure;
   readonly #streams = new Streams();
   readonly #storedBlobs = new Set<string>();
   readonly #pendingBlobs = new Map<string, Uint8Array>();
@@ -99,6 +100,7 @@ class Writer implements GroupWriter {
     this.#options = options;
     this.epoch = options.position.epoch;
     const { store, seams, position, ownership } = options;
+    this.#tenure = new Tenure(ownership);
     this.#line = new CommitLine({ store, seams, position, ownership, signal: this.#stop.signal });
   }
 
@@ -110,9 +112,10 @@ class Writer implements GroupWriter {
   push(unit: Unit, onDurable?: () => void): void {
     this.#checkOpen();
     // Taken over by another runtime: what is still told of it here has no place any more.
-    if (!this.#options.ownership.isOurs(unit.root)) return;
+    if (!this.#tenure.admits(unit)) return;
     // Everything that can be refused is refused here, before anything is taken.
     const prepared = prepareUnit(unit);
+    this.#tenure.note(unit);
     const first = unit.entries[0]?.seq;
     if (first !== undefined) this.#streams.book(unit.root, first, first + unit.entries.length - 1);
     for (const source of prepared.blobsBefore) this.#queue.push({ long: longBlob(source) });
@@ -123,8 +126,8 @@ class Writer implements GroupWriter {
 
   putBlob({ digest, bytes }: BlobDraft, onDurable?: () => void): void {
     this.#checkOpen();
-    const isVoid = () => this.#storedBlobs.has(digest);
-    this.#queue.push({ long: { ...longBlob({ bytes, digest }), isVoid }, onDurable });
+    const long = { ...longBlob({ bytes, digest }), isVoid: () => this.#storedBlobs.has(digest) };
+    this.#queue.push({ long, onDurable });
     this.#pendingBlobs.set(digest, bytes);
     this.#schedule();
   }
@@ -199,8 +202,7 @@ class Writer implements GroupWriter {
         this.#settle(group);
       } while (this.#queue.length > 0 && (this.#urged || this.#waiting.length > 0));
     } catch (error) {
-      this.#fail(error);
-      return;
+      return this.#fail(error);
     }
     this.#running = false;
     if (this.#queue.length > 0) this.#schedule();
@@ -223,33 +225,37 @@ class Writer implements GroupWriter {
 
   /** Seals and commits a group; without the roots that turn out to be another runtime's. */
   async #write(group: Group): Promise<SealedGroup> {
-    const { store, seams, ownership } = this.#options;
     for (;;) {
-      const saved = ownership.isShared
+      this.unwritten -= this.#tenure.leaveOut(this.#queue, group);
+      const saved = this.#tenure.isKept
         ? this.#streams.save(group.units.map(({ unit }) => unit.root))
         : undefined;
-      const sealed = await sealGroup(group, {
-        store,
-        streams: this.#streams,
-        digest: seams.digest,
-        isStored: (digest) => this.#storedBlobs.has(digest),
-      });
-      if (sealed.sets.length + sealed.deletes.length === 0) return sealed;
       try {
-        this.committingSince = seams.clock.now();
-        await this.#line.commit(sealed);
-        this.committingSince = undefined;
-        return sealed;
+        const sealed = await this.#seal(group);
+        if (this.#tenure.staleIn(group).size === 0) {
+          if (sealed.sets.length + sealed.deletes.length === 0) return sealed;
+          this.committingSince = this.#options.seams.clock.now();
+          await this.#line.commit(sealed);
+          return sealed;
+        }
       } catch (error) {
-        if (!(error instanceof RootsLost) || saved === undefined) throw error;
-        this.#streams.restore(saved);
-        this.forsake(error.roots, group);
+        if (this.#tenure.staleIn(group).size === 0) throw error;
+      } finally {
+        this.committingSince = undefined;
       }
+      // What is left is sealed once more, from where its streams stood.
+      if (saved !== undefined) this.#streams.restore(saved, this.#tenure.staleIn(group));
     }
   }
 
-  forsake(roots: readonly string[], group?: Group): void {
-    this.unwritten -= leaveOut(new Set(roots), this.#queue, group);
+  #seal(group: Group): Promise<SealedGroup> {
+    const { store, seams: { digest } } = this.#options;
+    const isStored = (name: string) => this.#storedBlobs.has(name);
+    return sealGroup(group, { store, streams: this.#streams, digest, isStored });
+  }
+
+  forsake(roots: readonly string[]): void {
+    this.unwritten -= this.#tenure.leaveOut(this.#queue);
     for (const root of roots) this.#streams.forget(root);
   }
 
@@ -276,17 +282,14 @@ class Writer implements GroupWriter {
   }
 
   #fail(error: unknown): void {
-    this.fatal = error instanceof StoreError ? error : new StoreError(
-      "store_unusable",
-      `Cannot write: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        cause: error,
-      },
-    );
+    const why = error instanceof Error ? error.message : String(error);
+    this.fatal = error instanceof StoreError
+      ? error
+      : new StoreError("store_unusable", `Cannot write: ${why}`, { cause: error });
     this.#stop.abort();
     this.#queue.length = 0;
-    const { code, message } = this.fatal;
-    this.#options.seams.log({ level: "error", event: "writer.stopped", detail: { code, message } });
+    const detail = { code: this.fatal.code, message: this.fatal.message };
+    this.#options.seams.log({ level: "error", event: "writer.stopped", detail });
     for (const { reject } of this.#waiting.splice(0)) reject(this.fatal);
     this.#options.onFatal?.(this.fatal);
   }

@@ -156,6 +156,15 @@ export async function freeRoots(
   });
 }
 
+/** True if a runtime holds any root of the store at this time. */
+export async function holdsAny(store: Store, runtime: string, nowMs: number): Promise<boolean> {
+  for await (const { value } of store.list({ prefix: prefixes.leases })) {
+    const lease = Lease.safeParse(value).data;
+    if (lease?.runtime === runtime && lease.until > nowMs) return true;
+  }
+  return false;
+}
+
 /** Somebody who holds a root of the store at this time, in words; undefined if nobody does. */
 export async function firstHolder(store: Store, nowMs: number): Promise<string | undefined> {
   for await (const { value } of store.list({ prefix: prefixes.leases })) {

@@ -38,7 +38,7 @@ export interface Ownership {
   /** A commit with these conditions took hold. */
   wrote(written: WrittenRoots, versionstamp: string): void;
   /** Why a commit was refused although its line stands where it stood. Throws what the writer must know of it. */
-  explain(written: WrittenRoots): Promise<void>;
+  explain(written: WrittenRoots, conditions: Pick<Commit, "checks">): Promise<void>;
   /** True while no other runtime can have taken the root over: before that an effect that could hurt may begin. */
   holds(root: RootAddress): boolean;
   /** Asks the store whether the root is still ours. */

@@ -8,6 +8,7 @@ import {
   claimRoots,
   freeRoots,
   heldBy,
+  holdsAny,
   type LeaseReport,
   leaseRow,
   readStanding,
@@ -123,11 +124,16 @@ export class RootOwnership implements Ownership {
     }
   }
 
-  async explain({ roots }: WrittenRoots): Promise<void> {
+  async explain({ roots }: WrittenRoots, { checks }: Pick<Commit, "checks">): Promise<void> {
     const lost = await this.#lostAmong(roots);
-    if (lost.length === 0) return;
     this.#lose(lost);
-    throw new RootsLost(lost);
+    // Also those whose loss a heartbeat heard of before, or that were claimed anew since.
+    const given = new Map(checks.map(({ key, versionstamp }) => [key.join(), versionstamp]));
+    const stale = roots.filter((root) => {
+      const owned = this.#owned.get(root);
+      return owned === undefined || (owned.stamp ?? null) !== given.get(keys.owner(root).join());
+    });
+    if (stale.length > 0) throw new RootsLost(stale);
   }
 
   holds(root: RootAddress): boolean {
@@ -163,6 +169,11 @@ export class RootOwnership implements Ownership {
   async #holderOf(root: RootAddress | undefined): Promise<Lease | undefined> {
     if (root === undefined) return undefined;
     return heldBy(await readStanding(this.#store, root), this.#seams.clock.now());
+  }
+
+  /** True if a runtime is there: this one, or one that holds any root. */
+  async lives(runtime: string): Promise<boolean> {
+    return runtime === this.runtime || await holdsAny(this.#store, runtime, this.#seams.clock.now());
   }
 
   /** What the store says of a root that may not be ours. */

@@ -68,9 +68,10 @@ export class Streams {
     return new Map([...roots].map((root) => [root, { ...this.of(root) }]));
   }
 
-  /** Puts back what was saved; what was pushed meanwhile stays pushed. */
-  restore(saved: ReadonlyMap<string, Readonly<Stream>>): void {
+  /** Puts back what was saved, but for those left out; what was pushed meanwhile stays pushed. */
+  restore(saved: ReadonlyMap<string, Readonly<Stream>>, leftOut: ReadonlySet<string>): void {
     for (const [root, { seq, hash, known, fresh, snapshotSeq }] of saved) {
+      if (leftOut.has(root)) continue;
       Object.assign(this.of(root), { seq, hash, known, fresh, snapshotSeq });
     }
   }

@@ -12,7 +12,7 @@ import type { InputMail, Mail, OutcomeMail } from "./mail.ts";
 import { letGo } from "./hold.ts";
 import { bring, deliver, type Letter, makeReady, unclaim } from "./route.ts";
 import { schedule } from "./pump.ts";
-import { bringUp, failToWake } from "./wake.ts";
+import { bringUp, failToWake, isStill } from "./wake.ts";
 import { refuseWaiting, settleReply } from "./command.ts";
 import { type NoteExtra, writeNote } from "./note.ts";
 import { isSupervised, release, report } from "./supervise.ts";
@@ -49,11 +49,12 @@ async function rebuild(
   mail: InputMail | OutcomeMail,
   why: Failure,
 ): Promise<void> {
+  const epoch = kernel.journal.ownership.epochOf(broken.address);
   await kernel.journal.writer.idle(); // Its earlier units must be durable before they can be read back.
   const root = await bringUp(kernel, broken.address);
   kernel.waking.delete(broken.address);
   if (root === undefined || kernel.stopped !== undefined) return;
-  if (!kernel.journal.ownership.isOurs(root.address)) return letGo(root);
+  if (!isStill(kernel, root.address, epoch)) return letGo(root);
   kernel.roots.set(root.address, root);
   if (mail.kind === "input") setAside(kernel, root, mail, why);
   else root.mailbox.push(asFailed(root, mail, why));

@@ -4,14 +4,10 @@ import { leaseLimits } from "../../schemas/lease_limits.ts";
 import { rootKindOf } from "../../schemas/ids.ts";
 import { sessionsAbove } from "../ancestors.ts";
 import { heldBy } from "../journal/leases.ts";
-import { RootOwnership } from "../journal/root_ownership.ts";
+import type { RootOwnership } from "../journal/root_ownership.ts";
 import { type Kernel, KernelError } from "./kernel.ts";
 import { recoverRoots, type Recovery } from "./recover.ts";
-
-/** The ownership of single roots, or undefined where this runtime has the store alone. */
-export function sharedOwnership({ journal: { ownership } }: Kernel): RootOwnership | undefined {
-  return ownership instanceof RootOwnership ? ownership : undefined;
-}
+import { sharedOwnership } from "./shared.ts";
 
 /** Reads the records of all roots again where others make roots, too. What is ours is known better here. */
 export async function refreshRecords(kernel: Kernel): Promise<void> {

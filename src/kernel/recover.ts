@@ -6,6 +6,7 @@ import { keys } from "../journal/keys.ts";
 import type { PortRecord } from "./desk.ts";
 import { start } from "./dispatch.ts";
 import type { Kernel } from "./kernel.ts";
+import { sharedOwnership } from "./shared.ts";
 import { quarantine } from "./poison.ts";
 import { schedule } from "./pump.ts";
 import { bring, lookAtLetters } from "./route.ts";
@@ -52,16 +53,15 @@ async function admit(
 ): Promise<{ readonly admitted: RootAddress[]; readonly quarantined: number }> {
   const admitted: RootAddress[] = [];
   for (const address of open) {
-    const row = await kernel.journal.readRow(keys.recover(address)) as
-      | { readonly attempts?: number }
-      | undefined;
-    const attempts = row?.attempts ?? 0;
+    const attempts = await attemptsOf(kernel, address);
     if (attempts >= limits.recoveryAttemptsMax) {
       quarantine(kernel, address, `Its recovery ended the process ${attempts} times`);
       continue;
     }
     admitted.push(address);
-    const sets = [{ key: keys.recover(address), value: { attempts: attempts + 1 } }];
+    const by = sharedOwnership(kernel)?.runtime;
+    const value = { attempts: attempts + 1, ...(by === undefined ? {} : { by }) };
+    const sets = [{ key: keys.recover(address), value }];
     kernel.journal.writer.push({ root: address, entries: [], sets, deletes: [] });
   }
   if (open.length > 0) {
@@ -69,6 +69,17 @@ async function admit(
     await kernel.journal.writer.idle();
   }
   return { admitted, quarantined: open.length - admitted.length };
+}
+
+/** How often a recovery of this root ended a process. One that only lost the root to another runtime does not count. */
+async function attemptsOf(kernel: Kernel, address: RootAddress): Promise<number> {
+  const row = await kernel.journal.readRow(keys.recover(address)) as
+    | { readonly attempts?: number; readonly by?: string }
+    | undefined;
+  const attempts = row?.attempts ?? 0;
+  if (attempts === 0 || row?.by === undefined) return attempts;
+  const lives = await sharedOwnership(kernel)?.lives(row.by) ?? false;
+  return lives ? attempts - 1 : attempts;
 }
 
 function clearAttempts(kernel: Kernel, admitted: readonly RootAddress[]): void {

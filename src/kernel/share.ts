@@ -5,7 +5,8 @@ import type { RootOwnership } from "../journal/root_ownership.ts";
 import type { Kernel } from "./kernel.ts";
 import { loseRoots } from "./lose.ts";
 import { bring, lookAtLetters } from "./route.ts";
-import { sharedOwnership, takeAbandoned } from "./reach.ts";
+import { takeAbandoned } from "./reach.ts";
+import { sharedOwnership } from "./shared.ts";
 
 /** How a runtime shares its store. */
 export interface ShareOptions {

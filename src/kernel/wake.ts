@@ -17,22 +17,38 @@ import { moveToThisCode, OtherCodeError } from "./upgrade.ts";
 export function wake(kernel: Kernel, address: RootAddress): void {
   if (kernel.waking.has(address) || kernel.roots.has(address)) return;
   kernel.waking.add(address);
+  const { ownership } = kernel.journal;
+  const epoch = ownership.epochOf(address);
   bringUp(kernel, address).then(
     (root) => {
       kernel.waking.delete(address);
+      if (!isStill(kernel, address, epoch)) return wakeAnew(kernel, address, root);
       if (root !== undefined) settleIn(kernel, root);
     },
-    (error) => {
+    async (error) => {
+      // What another runtime wrote meanwhile looks like damage: the store says whether the root is still ours.
+      const isOurs = await ownership.confirm(address).catch(() => false);
       kernel.waking.delete(address);
+      if (!isOurs || !isStill(kernel, address, epoch)) return wakeAnew(kernel, address);
       failToWake(kernel, address, error);
     },
   );
 }
 
+/** True if a root that was read is ours, as it was when the reading began: another owner may have written in between. */
+export function isStill({ journal: { ownership } }: Kernel, address: RootAddress, epoch: number): boolean {
+  return ownership.isOurs(address) && ownership.epochOf(address) === epoch;
+}
+
+/** What was read is too old. A root that is ours again is read once more; for another's nothing is to be done here. */
+function wakeAnew(kernel: Kernel, address: RootAddress, stale?: LiveRoot): void {
+  if (stale !== undefined) letGo(stale);
+  if (kernel.stopped === undefined && kernel.journal.ownership.isOurs(address)) wake(kernel, address);
+}
+
 /** A root that was woken takes its parked mail. */
 function settleIn(kernel: Kernel, root: LiveRoot): void {
   if (kernel.stopped !== undefined) return;
-  if (!kernel.journal.ownership.isOurs(root.address)) return letGo(root);
   kernel.roots.set(root.address, root);
   takeOver(kernel, root);
   root.mailbox.push(...(kernel.parked.get(root.address) ?? []));
