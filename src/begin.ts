@@ -28,6 +28,7 @@ export async function begin(
   const supervisor = await takeSupervisor(kernel) ?? `supervisor/${ownership.runtime}`;
   kernel.supervisor = supervisor;
   if (!kernel.records.has(supervisor)) await createSupervisor(kernel, supervisor);
+  await ownership.forgetLines();
   const recovery = await recoverAbandoned(kernel, holdsSchedules);
   share(kernel, { holdsSchedules });
   return recovery;

@@ -6,6 +6,7 @@ import { type Door, openDoor } from "../door/server.ts";
 import { openKvStore } from "../journal/kv_store.ts";
 import { limits } from "../../schemas/limits.ts";
 import { createLogins } from "./logins.ts";
+import { tokenVariable } from "../journal/remote_address.ts";
 import type { Sharing } from "../journal/root_ownership.ts";
 import type { StoreLock } from "../journal/store_lock.ts";
 import { Connections, type OwnProgram } from "../mcp/connections.ts";
@@ -70,6 +71,8 @@ export async function openOwner(given: OwnerOptions): Promise<ActingHost> {
     const answerers = new Answerers();
     const secrets = await readSecrets(config.secrets, env);
     const known = knownSecrets(secrets, log);
+    const token = isShared ? env(tokenVariable) : undefined;
+    if (token !== undefined) known.add({ value: token, name: tokenVariable, source: `env:${tokenVariable}` });
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);

@@ -2,7 +2,7 @@
 import type { RootAddress } from "../../schemas/ids.ts";
 import { type Beat, holderOf, judgeBeat, Lease, Owner } from "../../schemas/lease.ts";
 import { keys, prefixes } from "./keys.ts";
-import { type Commit, type Row, type Store, StoreError } from "./store.ts";
+import { type Commit, type Row, type Store, StoreError, type StoreKey } from "./store.ts";
 
 /** What the store says of one root. */
 export interface Standing {
@@ -91,57 +91,73 @@ export async function claimRoots(
   return isOurs ? ownerStamp ?? undefined : undefined;
 }
 
-/** How a heartbeat was taken. */
+/** A heartbeat for one root, and the rows that it follows. */
+export interface Heartbeat extends LeaseReport {
+  readonly ownerStamp: string;
+  /** Of the heartbeat before: one that comes late changes nothing. */
+  readonly leaseStamp: string | null;
+}
+
+/** How heartbeats were taken. */
 export interface Heard {
-  readonly renewed: readonly RootAddress[];
-  /** Taken over by another runtime: the report was stale, and changed nothing. */
+  readonly renewed: readonly {
+    readonly root: RootAddress;
+    readonly until: number;
+    readonly leaseStamp: string;
+  }[];
+  /** Taken over by another runtime, or heard of later ones already: the report was stale, and changed nothing. */
   readonly lost: readonly RootAddress[];
 }
 
+/** Times that a heartbeat is sent before the next one is left to set it right. */
+const beatTriesMax = 3;
+
 /**
  * Renews leases in one commit, which no root that was taken over lets pass. The same report again is answered in the same
- * way, and writes nothing.
+ * way, and writes nothing (CM-121).
  */
 export async function renewLeases(
   store: Store,
-  reports: readonly (LeaseReport & { readonly ownerStamp: string })[],
+  beats: readonly Heartbeat[],
+  tries = beatTriesMax,
 ): Promise<Heard> {
   const written = await attempt(store, {
-    checks: reports.map(({ root, ownerStamp }) => ({ key: keys.owner(root), versionstamp: ownerStamp })),
-    sets: reports.map(leaseRow),
+    checks: beats.flatMap(({ root, ownerStamp, leaseStamp }) => [
+      { key: keys.owner(root), versionstamp: ownerStamp },
+      { key: keys.lease(root), versionstamp: leaseStamp },
+    ]),
+    sets: beats.map(leaseRow),
     deletes: [],
   });
-  if (typeof written === "string") return { renewed: reports.map(({ root }) => root), lost: [] };
-  const heard = { renewed: [] as RootAddress[], lost: [] as RootAddress[] };
-  const again: typeof reports[number][] = [];
-  for (const report of reports) {
-    const judged = judgeBeat(report, await readStanding(store, report.root));
-    if (judged === "stale") heard.lost.push(report.root);
-    else if (judged === "repeats") heard.renewed.push(report.root);
-    else again.push(report);
+  if (typeof written === "string") {
+    return { renewed: beats.map(({ root, until }) => ({ root, until, leaseStamp: written })), lost: [] };
   }
-  // Nobody took any of them: the store did not answer, and the next heartbeat tries again.
-  if (heard.lost.length === 0 || again.length === 0) return heard;
-  const rest = await renewLeases(store, again);
-  return { renewed: [...heard.renewed, ...rest.renewed], lost: [...heard.lost, ...rest.lost] };
+  const renewed: Heard["renewed"][number][] = [];
+  const lost: RootAddress[] = [];
+  const again: Heartbeat[] = [];
+  for (const beat of beats) {
+    const standing = await readStanding(store, beat.root);
+    const { lease, leaseStamp } = standing;
+    const judged = judgeBeat(beat, standing);
+    if (judged === "stale") lost.push(beat.root);
+    else if (judged === "renews") again.push({ ...beat, leaseStamp });
+    else if (lease !== undefined && leaseStamp !== null) {
+      renewed.push({ root: beat.root, until: lease.until, leaseStamp });
+    }
+  }
+  // What is left could be renewed: the store did not answer, or one of the others kept it back.
+  if (again.length === 0 || tries === 1) return { renewed, lost };
+  const rest = await renewLeases(store, again, tries - 1);
+  return { renewed: [...renewed, ...rest.renewed], lost: [...lost, ...rest.lost] };
 }
 
-/** Renews one lease. A stale report throws `lease_lost`, naming who holds the root now. */
-export async function renewLease(
-  store: Store,
-  report: LeaseReport & { readonly ownerStamp: string },
-): Promise<Lease> {
-  const { lost } = await renewLeases(store, [report]);
-  const { owner, lease } = await readStanding(store, report.root);
-  if (lost.length > 0 || lease === undefined) {
-    throw new StoreError(
-      "lease_lost",
-      `Cannot renew the lease of ${report.root}: ${owner?.runtime ?? "nobody"} owns it since epoch ${
-        owner?.epoch ?? 0
-      }`,
-    );
-  }
-  return lease;
+/** Renews one lease. A stale report throws `lease_lost`, naming who has the root now. */
+export async function renewLease(store: Store, beat: Heartbeat): Promise<Lease> {
+  const { lost } = await renewLeases(store, [beat]);
+  const { owner, lease } = await readStanding(store, beat.root);
+  if (lost.length === 0 && lease !== undefined) return lease;
+  const who = `${owner?.runtime ?? "nobody"} owns it since epoch ${owner?.epoch ?? 0}`;
+  throw new StoreError("lease_lost", `Cannot renew the lease of ${beat.root}: ${who}`);
 }
 
 /** Frees roots: their leases are taken away, unless they are another runtime's by now. */
@@ -163,6 +179,16 @@ export async function holdsAny(store: Store, runtime: string, nowMs: number): Pr
     if (lease?.runtime === runtime && lease.until > nowMs) return true;
   }
   return false;
+}
+
+/** Lines of runtimes that wrote nothing since. */
+export async function linesBefore(store: Store, sinceMs: number) {
+  const lines: { readonly key: StoreKey; readonly runtime: string; readonly versionstamp: string }[] = [];
+  for await (const { key, value, versionstamp } of store.list({ prefix: prefixes.writers })) {
+    const { at } = value as { readonly at?: number };
+    if (at !== undefined && at < sinceMs) lines.push({ key, runtime: String(key[1]), versionstamp });
+  }
+  return lines;
 }
 
 /** Somebody who holds a root of the store at this time, in words; undefined if nobody does. */

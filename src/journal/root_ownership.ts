@@ -11,6 +11,7 @@ import {
   holdsAny,
   type LeaseReport,
   leaseRow,
+  linesBefore,
   readStanding,
   renewLeases,
   type Standing,
@@ -30,6 +31,8 @@ interface Owned {
   readonly epoch: number;
   /** Of the row `owner/<root>`; undefined until the root's first commit took hold. */
   stamp: string | undefined;
+  /** Of the row `lease/<root>`, as this runtime last wrote it. */
+  leaseStamp: string | null;
   /** Until when nobody else takes it, by our own clock. */
   until: number;
   /** The same of a first commit that is on its way. */
@@ -43,8 +46,8 @@ export interface Claimed {
   readonly heldBy: Lease | undefined;
 }
 
-/** Roots of one commit that claims: each costs two checks. */
-const claimRootsMax = Math.floor(leaseLimits.leaseChecksMax / 2);
+/** Roots of one commit that checks both rows of each. */
+const pairsMax = Math.floor(leaseLimits.leaseChecksMax / 2);
 
 /** Ownership of single roots. */
 export class RootOwnership implements Ownership {
@@ -90,7 +93,7 @@ export class RootOwnership implements Ownership {
   }
 
   bear(root: RootAddress): void {
-    this.#owned.set(root, { epoch: 1, stamp: undefined, until: 0, asked: 0 });
+    this.#owned.set(root, { epoch: 1, stamp: undefined, leaseStamp: null, until: 0, asked: 0 });
   }
 
   conditionsOf({ roots, fresh }: WrittenRoots): Pick<Commit, "checks" | "sets"> {
@@ -119,7 +122,7 @@ export class RootOwnership implements Ownership {
     for (const root of roots) {
       const owned = this.#owned.get(root);
       if (owned === undefined || owned.stamp !== undefined) continue;
-      owned.stamp = versionstamp;
+      owned.stamp = owned.leaseStamp = versionstamp;
       owned.until = owned.asked;
     }
   }
@@ -152,8 +155,8 @@ export class RootOwnership implements Ownership {
     const ours: RootAddress[] = [];
     let holder: Lease | undefined;
     const wanted = roots.filter((root) => !this.isOurs(root));
-    for (let at = 0; at < wanted.length; at += claimRootsMax) {
-      const standings = await this.#standings(wanted.slice(at, at + claimRootsMax));
+    for (let at = 0; at < wanted.length; at += pairsMax) {
+      const standings = await this.#standings(wanted.slice(at, at + pairsMax));
       const now = this.#seams.clock.now();
       const free = standings.filter((one) => heldBy(one, now) === undefined);
       holder ??= standings.map((one) => heldBy(one, now)).find((lease) => lease !== undefined);
@@ -185,20 +188,28 @@ export class RootOwnership implements Ownership {
   async beat(): Promise<void> {
     this.#beat += 1;
     const roots = [...this.#owned].filter(([, { stamp }]) => stamp !== undefined);
-    for (let at = 0; at < roots.length; at += leaseLimits.leaseChecksMax) {
+    for (let at = 0; at < roots.length; at += pairsMax) {
       const until = this.#until();
-      const reports = roots.slice(at, at + leaseLimits.leaseChecksMax).map((
-        [root, { epoch, stamp = "" }],
-      ) => ({
+      const beats = roots.slice(at, at + pairsMax).map(([root, { epoch, leaseStamp, stamp = "" }]) => ({
         ...this.#report(root, epoch, until),
         ownerStamp: stamp,
+        leaseStamp,
       }));
-      const { renewed, lost } = await renewLeases(this.#store, reports);
-      for (const root of renewed) {
+      const { renewed, lost } = await renewLeases(this.#store, beats);
+      for (const { root, until, leaseStamp } of renewed) {
         const owned = this.#owned.get(root);
-        if (owned !== undefined) owned.until = until;
+        if (owned !== undefined) Object.assign(owned, { until, leaseStamp });
       }
       this.#lose(lost);
+    }
+  }
+
+  /** Forgets the lines of runtimes that ended long ago without taking them away, and hold nothing. */
+  async forgetLines(): Promise<void> {
+    const oldest = this.#seams.clock.now() - leaseLimits.leaseLineAgeMsMax;
+    for (const { key, runtime, versionstamp } of await linesBefore(this.#store, oldest)) {
+      if (await this.lives(runtime)) continue;
+      await this.#store.commit({ checks: [{ key, versionstamp }], sets: [], deletes: [key] });
     }
   }
 
@@ -219,7 +230,9 @@ export class RootOwnership implements Ownership {
     const reports = standings.map(({ root, owner }) => this.#report(root, (owner?.epoch ?? 0) + 1, until));
     const stamp = await claimRoots(this.#store, standings, reports);
     if (stamp === undefined) return [];
-    for (const { root, epoch } of reports) this.#owned.set(root, { epoch, stamp, until, asked: until });
+    for (const { root, epoch } of reports) {
+      this.#owned.set(root, { epoch, stamp, leaseStamp: stamp, until, asked: until });
+    }
     return reports.map(({ root }) => root);
   }
 

@@ -100,7 +100,7 @@ export interface Look {
 
 /**
  * Takes over what has something to do and is held by nobody: at most 100 roots at a time, and whole families (GA-45).
- * Letters to roots that do not exist are nobody's, and stay.
+ * Letters to a root that does not exist are forgotten, as where one runtime has the store.
  */
 export async function takeAbandoned(kernel: Kernel, holdsSchedules: boolean): Promise<Look> {
   const ownership = sharedOwnership(kernel);
@@ -114,7 +114,10 @@ export async function takeAbandoned(kernel: Kernel, holdsSchedules: boolean): Pr
     if (heldBy(await ownership.standing(root), kernel.seams.clock.now()) !== undefined) continue;
     if (!isFresh) await refreshRecords(kernel);
     isFresh = true;
-    if (!kernel.records.has(root)) continue;
+    if (!kernel.records.has(root)) {
+      await forgetLetters(kernel, root);
+      continue;
+    }
     const before = ownership.owned.length;
     await claimFamily(kernel, ownership, root);
     const taken = ownership.owned.length - before;
@@ -122,6 +125,17 @@ export async function takeAbandoned(kernel: Kernel, holdsSchedules: boolean): Pr
     look.roots += taken;
   }
   return look;
+}
+
+/** No look may find these rows again. Their deletion is a unit of our own supervisor: their root is nobody's. */
+async function forgetLetters(kernel: Kernel, to: RootAddress): Promise<void> {
+  const { journal, supervisor, seams } = kernel;
+  const deletes = [];
+  for await (const { key } of journal.listInbox(to)) deletes.push(key);
+  if (supervisor === undefined || deletes.length === 0) return;
+  const detail = { root: to, messages: deletes.length };
+  seams.log({ level: "warning", event: "mail_undeliverable", detail });
+  journal.writer.push({ root: supervisor, entries: [], sets: [], deletes });
 }
 
 /** Takes a supervisor that nobody has; undefined if each is held by a runtime that lives. */

@@ -260,8 +260,12 @@ class SharedPlay {
       commit: (given) => {
         const isGroup = given.sets.some(({ key }) => key[0] === "log");
         const isBeat = !isGroup && given.sets.every(({ key }) => key[0] === "lease");
-        const isFaulty = (bug === "owner_unchecked" && isGroup) || (bug === "heartbeat_unchecked" && isBeat);
-        const checks = isFaulty ? given.checks.filter(({ key }) => key[0] !== "owner") : given.checks;
+        const unchecked = bug === "owner_unchecked" && isGroup
+          ? ["owner"]
+          : bug === "heartbeat_unchecked" && isBeat
+          ? ["owner", "lease"]
+          : [];
+        const checks = given.checks.filter(({ key: [kind] }) => !unchecked.includes(String(kind)));
         const commit = { ...given, checks };
         const result = store.commit(commit);
         const call = lifeOf().calls.at(-1);

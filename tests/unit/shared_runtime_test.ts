@@ -147,3 +147,25 @@ Deno.test("effect that could hurt is not begun by a runtime that was away too lo
   kill(here);
   kill(there);
 });
+
+Deno.test("letter to nobody, and the line of a runtime that died long ago, are forgotten (K17, K19)", async () => {
+  const { world, disk, here, there } = await twoStages();
+  const from = await here.session();
+  const key = keys.inbox("session/ses_0000000000000000000000000Z", from, 900, 0);
+  const sets = [{ key, value: { message: { type: "session.revoke" } } }];
+  here.runtime.journal.writer.push({ root: from, entries: [], sets, deletes: [] });
+  here.runtime.journal.writer.urge();
+  await world.settle();
+  await world.advance(6_000);
+  assert.equal(disk.get(key), null);
+  assert.equal(there.runtime.journal.writer.state, "ok");
+  const lines = () => disk.rows().filter(({ key: [kind] }) => kind === "writer").length;
+  assert.equal(lines(), 2);
+  kill(here);
+  // The other one lives, and wrote nothing for a day: its line stays.
+  world.setClock(world.now() + 86_400_001);
+  await world.advance(10_001);
+  await openStage({ world, disk, runtime: { sharing: { holder: "the third" } } }).then(kill);
+  assert.equal(lines(), 2, "those of the second and the third");
+  kill(there);
+});
