@@ -26,9 +26,10 @@ import { Answerers } from "./answerers.ts";
 import type { ActingHost } from "./host.ts";
 import { createHostPerformers, type HostCommands } from "./host_performers.ts";
 import { createDoorRedactor, type DoorOptions } from "../effects/clean.ts";
-import { KnownSecrets } from "../redact/known_secrets.ts";
+import type { KnownSecrets } from "../redact/known_secrets.ts";
 import { createLocalHost } from "./local_host.ts";
-import { type HostSecret, readSecrets } from "./secrets.ts";
+import { makeKnown } from "./known.ts";
+import { readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
 import { eraFile, EraStore } from "./eras.ts";
 import { readFingerprintKey } from "./fingerprint_key.ts";
@@ -79,9 +80,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     await registry.sweep();
     const answerers = new Answerers();
     const secrets = await readSecrets(config.secrets, env);
-    const known = knownSecrets(secrets, log);
-    const token = isShared ? env(tokenVariable) : undefined;
-    if (token !== undefined) known.add({ value: token, name: tokenVariable, source: `env:${tokenVariable}` });
+    const known = makeKnown(secrets, { log, token: isShared ? env(tokenVariable) : undefined });
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
@@ -210,19 +209,6 @@ async function doorOptions(location: string, { clock, log }: Seams): Promise<Doo
   if (typeof key !== "string") return { hmacKey: key, now };
   log({ level: "warning", event: "fingerprint_key_unusable", detail: { why: key } });
   return { now };
-}
-
-/** Makes secrets known, so that they are taken out wherever they come in. Says which cannot be, never what they are. */
-function knownSecrets(secrets: readonly HostSecret[], log: Seams["log"]): KnownSecrets {
-  const known = new KnownSecrets();
-  for (const { name, source, value, problem } of secrets) {
-    const added = value === undefined
-      ? undefined
-      : known.add({ value, name, source: source as `env:${string}` | `file:${string}` });
-    const why = problem ?? (added === "added" || added === "known" ? undefined : `its value is ${added}`);
-    if (why !== undefined) log({ level: "warning", event: "secret_unusable", detail: { name, why } });
-  }
-  return known;
 }
 
 /** Ends every server in the journal too, so that the next start finds nothing open. What does not answer is killed. */

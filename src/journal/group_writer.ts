@@ -286,8 +286,7 @@ class Writer implements GroupWriter {
     this.fatal = error instanceof StoreError
       ? error
       : new StoreError("store_unusable", `Cannot write: ${why}`, { cause: error });
-    this.#stop.abort();
-    this.#queue.length = 0;
+    this.abandon();
     const detail = { code: this.fatal.code, message: this.fatal.message };
     this.#options.seams.log({ level: "error", event: "writer.stopped", detail });
     for (const { reject } of this.#waiting.splice(0)) reject(this.fatal);
