@@ -1,9 +1,9 @@
-/** Runtimes that share a store: commands, letters, take-over in portions, and effects that are not begun too late (K17). */
+/** Runtimes that share a store: commands, letters, and take-over in portions (K17). */
 import assert from "node:assert/strict";
 import { statusOf } from "../../schemas/failure_status.ts";
 import { keys } from "../../src/journal/keys.ts";
 import { takeAbandoned } from "../../src/kernel/reach.ts";
-import { type Fault, MemoryDisk } from "../support/memory_store.ts";
+import { MemoryDisk } from "../support/memory_store.ts";
 import { openStage, settled, type Stage, type StageOptions } from "../support/stage.ts";
 import { createWorld } from "../support/world.ts";
 
@@ -105,46 +105,6 @@ Deno.test("look for abandoned roots takes at most 100 at a time, whole families,
     looks.push((await settled(world, takeAbandoned(there.runtime.kernel, false))).roots);
   }
   assert.deepEqual(looks, [100, 20, 0]);
-  kill(there);
-});
-
-Deno.test("effect that could hurt is not begun by a runtime that was away too long: another one has the root (K17, F12)", async () => {
-  const ledger: { tool: string; key: string }[] = [];
-  const scene: StageOptions = {
-    answers: [{ calls: [{ tool: "pay" }] }, { text: "paid" }],
-    tools: [{ name: "pay", effect: "non_idempotent" }],
-    ledger,
-  };
-  let isAway = false;
-  // The commit with the intent takes hold, and its answer comes only when the lease is long over.
-  const faults = (
-    _n: number,
-    commit: { readonly sets: readonly { readonly value: unknown }[] },
-  ): Fault | undefined => {
-    const isIntent = commit.sets.some(({ value }) =>
-      value instanceof Uint8Array &&
-      new TextDecoder().decode(value).includes('"kind":"intent","type":"tool.call"')
-    );
-    if (isIntent && !isAway) {
-      isAway = true;
-      return "hang_after";
-    }
-    return isAway ? "throw_before" : undefined;
-  };
-  const { world, here, there } = await twoStages({ ...scene, store: { faults } }, scene);
-  const session = await here.session();
-  await settled(world, here.runtime.prompt(session, "go"));
-  await world.settle();
-  assert.ok(isAway && ledger.length === 0);
-  await world.advance(36_000);
-  const open = there.runtime.questions.list();
-  assert.deepEqual(open.map(({ root }) => root), [session], "its new owner asks what became of it");
-  isAway = false;
-  here.handle.release(true);
-  await world.settle();
-  assert.deepEqual(ledger, [], "it was begun all the same");
-  assert.equal(here.runtime.journal.ownership.isOurs(session), false);
-  kill(here);
   kill(there);
 });
 
