@@ -204,6 +204,23 @@ export class CrashScene {
     { conversations, catalogOf, rawArguments, redactor, seams, journal, tasks }: HostServices,
   ): HostPerformers {
     const shared = { redactor, rawArguments, catalogOf, seams };
+    const call = createToolCall({
+      ...shared,
+      tools: new Map(this.#tools().map((tool) => [tool.definition.name, tool])),
+      workspaceOf: () => undefined as never,
+      permissionsOf: () => ({ mode: "default", capabilities: [] }),
+      messages: () => Promise.resolve([]),
+      appState: () => ({}),
+      blobs: {
+        put: (bytes, mediaType, name) => {
+          const digest = digestNow(bytes);
+          journal.writer.putBlob({ digest, bytes });
+          return Promise.resolve({ name, mediaType, bytes: bytes.length, digest });
+        },
+        get: (digest) => journal.readBlob(digest),
+      },
+      tasks,
+    });
     return {
       ...noServers,
       "model.generate": createModelGenerate({
@@ -212,23 +229,7 @@ export class CrashScene {
         transcript: (root, intent) => conversations.transcript(root, intent),
         exposureOf: (root) => conversations.exposureOf(root),
       }),
-      "tool.call": createToolCall({
-        ...shared,
-        tools: new Map(this.#tools().map((tool) => [tool.definition.name, tool])),
-        workspaceOf: () => undefined as never,
-        permissionsOf: () => ({ mode: "default", capabilities: [] }),
-        messages: () => Promise.resolve([]),
-        appState: () => ({}),
-        blobs: {
-          put: (bytes, mediaType, name) => {
-            const digest = digestNow(bytes);
-            journal.writer.putBlob({ digest, bytes });
-            return Promise.resolve({ name, mediaType, bytes: bytes.length, digest });
-          },
-          get: (digest) => journal.readBlob(digest),
-        },
-        tasks,
-      }),
+      "tool.call": (performance) => this.target.tell(call(performance)),
       "tool.verify": this.target.verify,
     };
   }

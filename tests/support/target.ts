@@ -5,10 +5,10 @@ import type { Performer, PerformerResult } from "../../src/effects/performer.ts"
 import { errorEnvelope, textEnvelope, type ToolUseContext } from "../../src/tools/tool.ts";
 
 /**
- * What becomes of a request: `answer`; `lose` it on its way; `swallow` the answer; `refuse` it as the tool's own no; `break`
- * off after it was applied.
+ * What becomes of a request: `answer`; `lose` it on its way; `swallow` the answer; `mute` says nothing even if it is
+ * told to stop; `refuse` it as the tool's own no; `break` off after it was applied.
  */
-export type Conduct = "answer" | "lose" | "swallow" | "refuse" | "break";
+export type Conduct = "answer" | "lose" | "swallow" | "mute" | "refuse" | "break";
 
 /** A target with a ledger. */
 export class Target {
@@ -24,6 +24,7 @@ export class Target {
   /** True if a key that was applied before is answered without doing it again. */
   readonly #deduplicates: boolean;
   #waiting: (() => void)[] = [];
+  #untold: (() => void)[] = [];
 
   constructor(options: { readonly deduplicates: boolean }) {
     this.#deduplicates = options.deduplicates;
@@ -41,7 +42,7 @@ export class Target {
     }
     if (this.conduct === "refuse") return errorEnvelope(failure("tool_failed", "There is no such card"));
     this.#apply(key);
-    if (this.conduct === "swallow") return await never();
+    if (this.conduct === "swallow" || this.conduct === "mute") return await never();
     if (this.conduct === "break") throw new Error("The connection broke off");
     return textEnvelope(this.text);
   };
@@ -55,6 +56,18 @@ export class Target {
       : { status: "ok", value: { applied: this.applied.includes(key) } };
     return Promise.resolve(result);
   };
+
+  /** What an adapter says at the end of a call, unless it takes its time and says nothing. */
+  async tell(result: Promise<PerformerResult>): Promise<PerformerResult> {
+    const known = await result;
+    if (this.conduct !== "mute") return known;
+    return await new Promise((tell) => this.#untold.push(() => tell(known)));
+  }
+
+  /** Lets adapters say what they know. */
+  speak(): void {
+    for (const go of this.#untold.splice(0)) go();
+  }
 
   /** Lets the requests arrive that were lost on their way. */
   land(): void {
