@@ -51,11 +51,14 @@ export class CrashScene {
   told: readonly string[] = [];
   /** Model calls of all lives. */
   asked = 0;
+  /** True: the model thinks until {@linkcode answerModel}. */
+  isThinking = false;
   session: RootAddress = "";
   store = new CuttingStore({} as Store);
   readonly #options: SceneOptions;
   readonly #openStore: () => Promise<Store>;
   #inner: Store | undefined;
+  #thinking: (() => void)[] = [];
   #runtime: Runtime | undefined;
 
   constructor(options: SceneOptions) {
@@ -194,6 +197,17 @@ export class CrashScene {
     return await promise;
   }
 
+  /** Lets the model answer that thinks. */
+  answerModel(): void {
+    this.isThinking = false;
+    for (const go of this.#thinking.splice(0)) go();
+  }
+
+  async *#think<T>(answer: () => AsyncIterable<T>): AsyncIterable<T> {
+    if (this.isThinking) await new Promise<void>((go) => this.#thinking.push(go));
+    yield* answer();
+  }
+
   #tools() {
     const { tool, others = [] } = this.#options;
     const charge = { name: "charge", ...tool, work: this.target.work };
@@ -241,7 +255,7 @@ export class CrashScene {
       generate: (request, signal) => {
         this.asked += 1;
         this.told = request.messages.filter(({ role }) => role === "tool").map(({ text }) => text);
-        return provider.generate(request, signal);
+        return this.#think(() => provider.generate(request, signal));
       },
     };
   }
