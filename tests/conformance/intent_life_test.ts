@@ -39,7 +39,7 @@ row(
 
 row(
   "row 7",
-  "acknowledged, whoever repeats the command gets the same answer, and nothing is done",
+  "acknowledged, whoever repeats the command gets the same answer, and nothing is done (GA-42)",
   async (kind) => {
     const scene = await sceneOf(kind);
     const { report } = await scene.give();

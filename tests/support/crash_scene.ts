@@ -6,6 +6,7 @@ import type { Entry } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import type { Decision } from "../../schemas/question.ts";
+import type { ToolDefinition } from "../../schemas/tool.ts";
 import { Script } from "../../schemas/script.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import type { OpenQuestion } from "../../src/effects/question_ask.ts";
@@ -13,6 +14,7 @@ import { createToolCall } from "../../src/effects/tool_call.ts";
 import { answerQuestion } from "../../src/host/answering.ts";
 import type { HostPerformers, HostServices } from "../../src/host_services.ts";
 import { openJournalReader } from "../../src/journal/journal.ts";
+import { submit } from "../../src/kernel/command.ts";
 import type { Store } from "../../src/journal/store.ts";
 import type { ModelProvider } from "../../src/model/provider.ts";
 import { createScriptedProvider } from "../../src/model/scripted.ts";
@@ -99,6 +101,17 @@ export class CrashScene {
     });
     this.session = await this.through(made);
     assert.equal(tools.length, 1 + others.length);
+  }
+
+  /** Offers `charge` as it is now defined, with these changes. */
+  async changeTool(changes: Partial<ToolDefinition>): Promise<void> {
+    const source = sourceOf(this.#tools());
+    const tools = source.tools.map((tool) => tool.name === "charge" ? { ...tool, ...changes } : tool);
+    const root = this.session.replace("session/", "catalog/");
+    const ref = { principal: "operator:local", key: `catalog ${JSON.stringify(changes)}` };
+    const message = { type: "catalog.change", sources: [{ ...source, tools }] } as never;
+    const { reply } = await this.through(submit(this.runtime.kernel, { root, message, ref }));
+    await this.through(reply);
   }
 
   /** Gives the prompt, without waiting for anything. */
