@@ -275,7 +275,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
     },
     declareServers: (session, servers) => declareServers(kernel, session, servers),
     refreshServers: (session) => refreshServers(kernel, session),
-    spawnSession: (order) => spawnSession(kernel, order),
+    spawnSession: (order) => patiently(kernel, spawnSession(kernel, order)),
     prompt: (session, text, given) => give(session, { type: "session.prompt", text }, given),
     registerProgram: (registration) => programs.register(registration),
     call: (session, call, given) => give(session, { type: "session.call", call }, given),

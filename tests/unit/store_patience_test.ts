@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { localOperator } from "../../schemas/principal.ts";
 import { StoreError } from "../../src/journal/store.ts";
+import { ActorApiError } from "../../src/client.ts";
 import { answerQuestion } from "../../src/host/answering.ts";
+import { openApiStage } from "../support/api_stage.ts";
 import type { Fault } from "../support/memory_store.ts";
 import type { TurnReport } from "../../src/turn_report.ts";
 import { openStage, settled, type Stage, type StageOptions } from "../support/stage.ts";
@@ -89,6 +91,35 @@ Deno.test("answer and new session are refused as busy by a store that hangs, and
   await settled(stage.world, answerQuestion(stage.runtime, question.id, answer));
   assert.equal((await settled(stage.world, report)).outcome, "completed");
   assert.equal(stage.ledger.length, 1);
+});
+
+Deno.test("program that sends or spawns while the store hangs is told after 5 s to try again with the same key (F07)", async () => {
+  const state = { isBroken: false };
+  const stage = await openApiStage({
+    answers: [{ text: "Hello" }],
+    store: { faults: () => state.isBroken ? "hang" : undefined },
+  });
+  const client = stage.client();
+  const { address } = await stage.run(client.spawn({ agent: "tester" }));
+  state.isBroken = true;
+  const asked = [
+    client.send({ address, text: "Hi" }, { key: "a" }),
+    client.spawn({ agent: "tester" }, { key: "b" }),
+  ];
+  const refused = Promise.allSettled(asked);
+  await stage.world.advance(6_000);
+  for (const one of await refused) {
+    assert.ok(one.status === "rejected" && one.reason instanceof ActorApiError);
+    const { code, retryable, outcome } = one.reason;
+    assert.deepEqual([code, retryable, outcome], ["store_busy", true, "unknown"]);
+  }
+  state.isBroken = false;
+  stage.handle.release(true);
+  await stage.world.advance(1_000);
+  const turn = await stage.run(client.ask({ address, text: "Hi" }, { key: "a" }));
+  assert.deepEqual(turn.state === "ended" ? [turn.turn, turn.text] : turn, [1, "Hello"]);
+  await stage.run(client.spawn({ agent: "tester" }, { key: "b" }));
+  assert.equal((await stage.run(client.list({}))).agents.length, 2);
 });
 
 /** One scripted session with calls of every class and a person's answer, to its end. The n-th commit of it fails; false if it has fewer. */
