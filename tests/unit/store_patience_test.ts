@@ -152,7 +152,15 @@ async function play(n: number, fault: Fault): Promise<boolean> {
   assert.deepEqual(stage.ledger.map(({ tool }) => tool), ["look", "book", "pay"], "each is done once");
   const [session] = stage.runtime.listRoots().filter(({ kind }) => kind === "session");
   await through(stage, stage.runtime.journal.writer.idle());
-  assert.equal((await stage.replay(session?.address ?? "")).divergence, undefined);
+  const address = session?.address ?? "";
+  const types = (await stage.entries(address)).map(({ kind, type }) => `${kind} ${type}`);
+  const count = (name: string) => types.filter((type) => type === name).length;
+  assert.deepEqual(
+    ["input session.prompt", "outcome tool.call", "outcome question.ask", "reply ok"].map(count),
+    [1, 3, 1, 1],
+    "all of it is in the journal, once",
+  );
+  assert.equal((await stage.replay(address)).divergence, undefined);
   return isReached;
 }
 

@@ -1,8 +1,8 @@
 /** The crash table once an outcome is recorded, P9 and P10: it is replayed, and never performed again (F01). */
 import assert from "node:assert/strict";
-import { openJournalReader } from "../../src/journal/journal.ts";
-import { cutAt } from "../support/cutting_store.ts";
-import { assertCharged, calls, row, sceneOf } from "./crash/cells.ts";
+import { openJournalReader } from "../../../src/journal/journal.ts";
+import { cutAt } from "../../support/cutting_store.ts";
+import { assertCharged, calls, row, sceneOf } from "./cells.ts";
 
 row("P9", "recorded, and nobody told of it, it is told once and not done again (GA-42)", async (kind) => {
   const scene = await sceneOf(kind);

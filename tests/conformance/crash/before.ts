@@ -1,10 +1,10 @@
 /** The crash table before the dispatch, P0 to P4: nothing was sent, nothing is lost, and nobody is asked twice (F01). */
 import assert from "node:assert/strict";
-import type { Entry } from "../../schemas/entry.ts";
-import { localOperator } from "../../schemas/principal.ts";
-import { answerQuestion } from "../../src/host/answering.ts";
-import { cutAt } from "../support/cutting_store.ts";
-import { assertCharged, assertTakenOver, calls, row, sceneOf } from "./crash/cells.ts";
+import type { Entry } from "../../../schemas/entry.ts";
+import { localOperator } from "../../../schemas/principal.ts";
+import { answerQuestion } from "../../../src/host/answering.ts";
+import { cutAt } from "../../support/cutting_store.ts";
+import { assertCharged, assertTakenOver, calls, row, sceneOf } from "./cells.ts";
 
 row(
   "P0",

@@ -1,10 +1,10 @@
 /** The crash table where an outcome is in doubt, P11, P12 and P14: looked up, decided by a person, or canceled (F01). */
 import assert from "node:assert/strict";
-import { localOperator } from "../../schemas/principal.ts";
-import { answerQuestion } from "../../src/host/answering.ts";
-import { cutAt } from "../support/cutting_store.ts";
-import type { CrashScene } from "../support/crash_scene.ts";
-import { calls, foundOut, type Kind, row, sceneOf, unknown } from "./crash/cells.ts";
+import { localOperator } from "../../../schemas/principal.ts";
+import { answerQuestion } from "../../../src/host/answering.ts";
+import { cutAt } from "../../support/cutting_store.ts";
+import type { CrashScene } from "../../support/crash_scene.ts";
+import { calls, foundOut, type Kind, row, sceneOf, unknown } from "./cells.ts";
 
 /** A call that was applied, its reply lost with the process. */
 async function cutOff(kind: Kind): Promise<CrashScene> {

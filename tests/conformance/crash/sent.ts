@@ -1,9 +1,9 @@
 /** The crash table from the dispatch to the recorded outcome, P5 to P8 and P13: killed there, and started anew (F01). */
 import assert from "node:assert/strict";
-import { cutAt } from "../support/cutting_store.ts";
-import { examine, salvage } from "../../src/journal/doctor.ts";
-import { MemoryDisk } from "../support/memory_store.ts";
-import { assertDispatched, assertTakenOver, row, sceneOf } from "./crash/cells.ts";
+import { cutAt } from "../../support/cutting_store.ts";
+import { examine, salvage } from "../../../src/journal/doctor.ts";
+import { MemoryDisk } from "../../support/memory_store.ts";
+import { assertDispatched, assertTakenOver, row, sceneOf } from "./cells.ts";
 
 row("P5", "after its dispatch is durable, before any byte, it goes on by its class", async (kind) => {
   const scene = await sceneOf(kind);
