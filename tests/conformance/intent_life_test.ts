@@ -1,4 +1,8 @@
-/** Rows of an intent's life that are no cells of the crash table: handed, acknowledged, canceled, dropped, recovered. */
+/**
+ * Rows of an intent's life that are no cells of the crash table: handed, acknowledged, canceled, dropped, recovered. The
+ * others are: 0 is P0, since nothing of a crank that runs is in the store; 2 is P5, 3 is P6 and P7, 4 and 5 are P8, 6 is
+ * P9 and P10, c3 is P14.
+ */
 import assert from "node:assert/strict";
 import { limits } from "../../schemas/limits.ts";
 import { cutAt } from "../support/cutting_store.ts";
@@ -10,7 +14,7 @@ const beforeIntent = cutAt("intent", "tool.call", "before");
 
 row(
   "row 1",
-  "handed to the writer and not durable, it leaves no trace, and nobody knows of an effect (K9)",
+  "handed to the writer and not durable, it leaves no trace, and nobody knows of an effect (R2, K9)",
   async (kind) => {
     const scene = await sceneOf(kind, { strict: false });
     await scene.giveUntil(beforeIntent);

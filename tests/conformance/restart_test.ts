@@ -1,6 +1,7 @@
 /** What waits over a restart: approvals of what has changed since, timers when the clock was set, turns that were stopped. */
 import assert from "node:assert/strict";
 import { InvocationFold } from "../../src/records/invocation_fold.ts";
+import { cutAt } from "../support/cutting_store.ts";
 import { flush, openPuppet, type Puppet, timerAt } from "../support/puppet.ts";
 import type { CrashScene } from "../support/crash_scene.ts";
 import { calls, sceneOf, unknown } from "./crash/cells.ts";
@@ -192,5 +193,20 @@ Deno.test("result that comes after a look-up settled its call is evidence, and t
   const [first = "", second] = await scene.bodies("outcome", "tool.call");
   assert.deepEqual([/"status":"unknown"/.test(first), second], [true, undefined]);
   assert.equal(scene.target.received.length, 1);
+  await scene.end();
+});
+
+Deno.test("tool's own no is a known outcome: it is told after a restart as it was recorded, and nobody is asked (R4)", async () => {
+  const scene = await sceneOf("non_idempotent");
+  scene.target.conduct = "refuse";
+  await scene.giveUntil(cutAt("outcome", "tool.call", "after"));
+  scene.crash();
+  await scene.start();
+  assert.equal((await scene.report()).outcome, "completed");
+  assert.match(scene.told.join(), /There is no such card/);
+  const fold = new InvocationFold();
+  for (const entry of await scene.entries()) fold.take(entry);
+  assert.deepEqual(fold.rows.map(({ outcome }) => outcome), ["completed_with_error"]);
+  assert.deepEqual([await scene.bodies("intent", "question.ask"), scene.target.received.length], [[], 1]);
   await scene.end();
 });

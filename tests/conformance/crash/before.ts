@@ -31,7 +31,7 @@ row(
   },
 );
 
-row("P1", "proposed, before any gate, it goes on through them and is sent once", async (kind) => {
+row("P1", "proposed, before any gate, it goes on through them and is sent once (R1)", async (kind) => {
   let isStuck = true;
   const look = {
     name: "look",
