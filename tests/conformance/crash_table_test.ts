@@ -1,4 +1,7 @@
-/** The whole crash table: every point at which the process may be killed, for every kind of call, each cell a test (F01). */
+/**
+ * The whole crash table: every point at which the process may be killed, for every kind of call, each cell a test (F01);
+ * a finished step is reused, and not called again (GA-42).
+ */
 import assert from "node:assert/strict";
 import "./crash/before.ts";
 import "./crash/sent.ts";

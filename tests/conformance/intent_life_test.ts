@@ -1,7 +1,7 @@
 /**
  * Rows of an intent's life that are no cells of the crash table: handed, acknowledged, canceled, dropped, recovered. The
  * others are: 0 is P0, since nothing of a crank that runs is in the store; 2 is P5, 3 is P6 and P7, 4 and 5 are P8, 6 is
- * P9 and P10, c3 is P14.
+ * P9 and P10, c3 is P14. A repeated command is absorbed (GA-42).
  */
 import assert from "node:assert/strict";
 import { limits } from "../../schemas/limits.ts";
