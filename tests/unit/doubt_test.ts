@@ -5,7 +5,9 @@ import { answerQuestion } from "../../src/host/answering.ts";
 import type { OpenQuestion } from "../../src/effects/question_ask.ts";
 import { openStage, settled, type Stage, type StageOptions } from "../support/stage.ts";
 
-const pay = (text: string) => ({ calls: [{ tool: "pay", arguments: { text } }] });
+function pay(text: string) {
+  return { calls: [{ tool: "pay", arguments: { text } }] };
+}
 
 /** A session whose first call breaks off after it was begun; each further one of the tool is paid. */
 function options(answers: readonly unknown[]): StageOptions {
