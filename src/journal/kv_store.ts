@@ -29,7 +29,8 @@ const meanings: readonly (readonly [RegExp, StoreError["code"], string])[] = [
   [/unable to open|readonly|read-only|permission/i, "store_unusable", "it cannot be opened or written"],
 ];
 
-function refine(error: unknown, doing: string): unknown {
+/** An error of the store's file as a {@linkcode StoreError}, where its meaning is known. */
+export function refine(error: unknown, doing: string): unknown {
   if (error instanceof StoreError || !(error instanceof Error)) return error;
   const meaning = meanings.find(([pattern]) => pattern.test(`${error.name} ${error.message}`));
   if (meaning === undefined) return error;
@@ -38,7 +39,8 @@ function refine(error: unknown, doing: string): unknown {
   });
 }
 
-function isRemote(location: string): boolean {
+/** True for the address of a store that is no file. */
+export function isRemote(location: string): boolean {
   return /^https:\/\//.test(location) || /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/]/.test(location);
 }
 

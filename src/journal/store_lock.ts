@@ -49,6 +49,11 @@ async function openLockFile(path: string): Promise<Deno.FsFile> {
   }
 }
 
+/** What the file beside a store says of its owner, who may have died; undefined if nothing can be read there. */
+export async function readOwnerNote(path: string): Promise<StoreOwner | undefined> {
+  return await readOwnerFile(path);
+}
+
 async function readOwnerFile(path: string): Promise<StoreOwner | undefined> {
   try {
     const { pid, startedAt, door } = JSON.parse(await Deno.readTextFile(ownerPath(path)));

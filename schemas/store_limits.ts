@@ -1,0 +1,9 @@
+/** Bounds of a store's file and of what stands around it. */
+export const storeBounds = {
+  /** Free space of the disk below which the doctor says that it is low. */
+  diskFreeBytesLow: 100 * 1_048_576,
+  /** Size from which on a write-ahead log is told of. */
+  writeAheadLogBytesLarge: 64 * 1_048_576,
+  /** Left-over processes that are named; the rest is counted. */
+  processesNamedMax: 20,
+} as const;
