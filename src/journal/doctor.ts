@@ -9,6 +9,7 @@ import { type Examination, type ExaminationOptions, examine } from "./examinatio
 import { keyBytes, keys } from "./keys.ts";
 import type { Digest } from "./packed_value.ts";
 import { valueBytes } from "./row_size.ts";
+import { lostLetters } from "./salvage_letters.ts";
 import { copyRows, type LostRows, type RowsCopy, type SavedRoot } from "./salvage_rows.ts";
 import { readSnapshot, snapshotRows } from "./snapshots.ts";
 import { type Row, type Store, StoreError, type StoreKey } from "./store.ts";
@@ -152,6 +153,10 @@ class Copy {
       roots,
       put: (key, value) => this.#put(key, value),
       tryCopy: (row) => this.#tryCopyRow(row),
+      findLost: async () => {
+        await this.flush();
+        return await lostLetters({ target: this.#target, digest: this.#digest, roots });
+      },
       wholeOf: (value) => this.#wholeOf(value),
     };
   }

@@ -9,6 +9,7 @@ import type { Finding } from "./finding.ts";
 import { keys, prefixes } from "./keys.ts";
 import type { OpenPort } from "./open_ports.ts";
 import { readableRows } from "./readable_rows.ts";
+import type { LostLetter } from "./salvage_letters.ts";
 import type { Row, Store, StoreKey } from "./store.ts";
 
 /** A root as it stands in the new store. */
@@ -24,6 +25,8 @@ export interface RowsCopy {
   put(key: StoreKey, value: unknown): Promise<void>;
   /** Puts a row with the blob that it may name; false if that is damaged. */
   tryCopy(row: Row): Promise<boolean>;
+  /** Letters that a cut root had taken in the part that is lost. */
+  findLost(): Promise<readonly LostLetter[]>;
   /** The value of a row, from its blob if it is in one. */
   wholeOf(value: unknown): Promise<unknown>;
 }
@@ -49,6 +52,7 @@ export async function copyRows(copy: RowsCopy): Promise<LostRows> {
   }
   const going = await copyTasks(copy);
   const letters = await copyLetters(copy);
+  for (const { key, value } of await copy.findLost()) await copy.put(key, value);
   await stopCut(copy, going);
   return { commands: await copyCommands(copy), letters };
 }
