@@ -5,6 +5,7 @@ import { httpLimits } from "./http_limits.ts";
 import { oauthLimits } from "./oauth_limits.ts";
 import { roundLimits } from "./round_limits.ts";
 import { scheduleLimits } from "./schedule_limits.ts";
+import { storeCallerLimits } from "./store_limits.ts";
 import { taskLimits } from "./task_limits.ts";
 import { toolLimits } from "./tool_limits.ts";
 
@@ -271,6 +272,7 @@ export const limits = {
   ...fixtureLimits,
 
   ...scheduleLimits,
+  ...storeCallerLimits,
 
   ...httpLimits,
 

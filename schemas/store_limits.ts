@@ -1,9 +1,5 @@
-/** Bounds of a store's file and of what stands around it. */
-export const storeBounds = {
-  /** Free space of the disk below which the doctor says that it is low. */
-  diskFreeBytesLow: 100 * 1_048_576,
-  /** Size from which on a write-ahead log is told of. */
-  writeAheadLogBytesLarge: 64 * 1_048_576,
-  /** Left-over processes that are named; the rest is counted. */
-  processesNamedMax: 20,
+/** Bounds of the store as its callers meet it: part of `limits`. */
+export const storeCallerLimits = {
+  /** How long a caller waits for a store that takes nothing, before it is told so. */
+  storePatienceMs: 5_000,
 } as const;

@@ -28,6 +28,7 @@ import { type Journal, openJournal } from "./journal/journal.ts";
 import type { Store, StoreError } from "./journal/store.ts";
 import { type Acknowledgements, submit } from "./kernel/command.ts";
 import { type Kernel, KernelError, type KernelEvent, observersOf } from "./kernel/kernel.ts";
+import { patiently, refuseWhileBlocked } from "./kernel/patience.ts";
 import { passivateIdle } from "./kernel/passivate.ts";
 import { recover, type Recovery } from "./kernel/recover.ts";
 import { createKernel, type KernelParts } from "./kernel/start.ts";
@@ -265,7 +266,10 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
   return {
     ...shown,
     send,
-    createSession: (draft) => createSession(kernel, draft),
+    createSession: async (draft) => {
+      refuseWhileBlocked(kernel);
+      return await patiently(kernel, createSession(kernel, draft));
+    },
     declareServers: (session, servers) => declareServers(kernel, session, servers),
     refreshServers: (session) => refreshServers(kernel, session),
     prompt: (session, text, key) => give(session, { type: "session.prompt", text }, key),

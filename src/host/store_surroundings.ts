@@ -1,6 +1,6 @@
 /** What stands around a store's file: its owner, its mode, its disk, and the processes of a runtime that died. */
 import { statfs } from "node:fs/promises";
-import { storeBounds } from "../../schemas/store_limits.ts";
+import { doctorBounds } from "../../schemas/doctor_limits.ts";
 import { type Finding, findingAt } from "../journal/finding.ts";
 import { realStorePath } from "../journal/store_file.ts";
 import type { StoreOwner } from "../journal/store_lock.ts";
@@ -80,10 +80,10 @@ function findingsOf({ mode, logBytes, diskFreeBytes, owner, processes }: Surroun
   if (mode !== null && Deno.build.os !== "windows" && (Number.parseInt(mode, 8) & 0o077) !== 0) {
     findings.push(findingAt("file", "file_mode", `Its mode is ${mode}`));
   }
-  if (diskFreeBytes !== null && diskFreeBytes < storeBounds.diskFreeBytesLow) {
+  if (diskFreeBytes !== null && diskFreeBytes < doctorBounds.diskFreeBytesLow) {
     findings.push(findingAt("disk", "disk_low", `${diskFreeBytes} bytes are free on its disk`));
   }
-  if (logBytes > storeBounds.writeAheadLogBytesLarge) {
+  if (logBytes > doctorBounds.writeAheadLogBytesLarge) {
     findings.push(findingAt("file", "log_large", `Its write-ahead log has ${logBytes} bytes`));
   }
   if (owner !== null && !owner.isAlive) {
@@ -92,7 +92,7 @@ function findingsOf({ mode, logBytes, diskFreeBytes, owner, processes }: Surroun
   }
   // A living owner's processes are its own business.
   if (owner?.isAlive !== true && processes !== null && processes.length > 0) {
-    const named = processes.slice(0, storeBounds.processesNamedMax).join(", ");
+    const named = processes.slice(0, doctorBounds.processesNamedMax).join(", ");
     const what = `${processes.length} processes of a runtime that is gone still run: ${named}`;
     findings.push(findingAt("processes", "process_left", what));
   }

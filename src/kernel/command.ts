@@ -7,6 +7,7 @@ import { throughJson } from "../canonical.ts";
 import { keys } from "../journal/keys.ts";
 import type { StoreKey } from "../journal/store.ts";
 import { type Kernel, KernelError, type PendingCommand, type StoredReply } from "./kernel.ts";
+import { patiently, refuseWhileBlocked } from "./patience.ts";
 import { claimOf, offer } from "./route.ts";
 
 /** One command: to whom, what, and under which key. */
@@ -20,7 +21,10 @@ export interface Command {
 
 /** The two acknowledgements of a command. */
 export interface Acknowledgements {
-  /** Resolves once the command is durable. Asking for it makes the writer hurry; who waits for the reply need not. */
+  /**
+   * Resolves once the command is durable; rejects as `store_busy` if the store takes nothing for 5 s. Asking for it makes
+   * the writer hurry; who waits for the reply need not.
+   */
   readonly accepted: () => Promise<void>;
   /** Resolves once its reply is durable, maybe many cranks and restarts later. */
   readonly reply: Promise<StoredReply>;
@@ -62,6 +66,7 @@ export async function submit(kernel: Kernel, command: Command): Promise<Acknowle
 }
 
 function enter(kernel: Kernel, command: Command, hash: string, key: StoreKey): Acknowledgements {
+  refuseWhileBlocked(kernel);
   const { root, message, ref } = command;
   const pending = kernel.pendingCommands;
   const accepted = Promise.withResolvers<void>();
@@ -90,7 +95,7 @@ function enter(kernel: Kernel, command: Command, hash: string, key: StoreKey): A
 function hurried(kernel: Kernel, accepted: Promise<void>): () => Promise<void> {
   return () => {
     kernel.journal.writer.urge();
-    return accepted;
+    return patiently(kernel, accepted);
   };
 }
 
