@@ -13,6 +13,9 @@ export interface KvStoreOptions {
   readonly mustExist?: boolean | undefined;
 }
 
+/** What SQLite writes beside a file before it reads it. */
+const openingBytes = 65_536;
+
 /** Text in an error of Deno KV, and what it means. The first that fits counts. */
 const meanings: readonly (readonly [RegExp, StoreError["code"], string])[] = [
   [/database is (locked|busy)|database table is locked/i, "store_busy", "another process holds its lock"],
@@ -128,6 +131,15 @@ export async function openKvStore(location: string, options: KvStoreOptions = {}
     return store;
   } catch (error) {
     await prepared?.discard();
-    throw refine(error, "open");
+    throw await ofFullDisk(prepared?.path, refine(error, "open"));
   }
+}
+
+/** SQLite needs a page of its own before it can read: without room for it, it only speaks of its disk. */
+async function ofFullDisk(path: string | undefined, error: unknown): Promise<unknown> {
+  if (path === undefined || !(error instanceof StoreError) || error.code !== "store_busy") return error;
+  const { statfs } = await import("node:fs/promises");
+  const { bavail, bsize } = await statfs(path).catch(() => ({ bavail: 1, bsize: openingBytes }));
+  if (bavail * bsize >= openingBytes) return error;
+  return new StoreError("store_full", "Cannot open store: the disk is full; free some space", { cause: error });
 }

@@ -52,7 +52,7 @@ Deno.test({
       // While it is full: said, refused, read, and nothing done.
       assert.deepEqual(full, {
         isTold: true,
-        refused: "store_full",
+        refused: ["store_full", "store_full"],
         door: true,
         entries: acknowledged,
         files: ["one"],
