@@ -96,7 +96,8 @@ Deno.test("salvaged session gives what it does from then on other names outside 
   const again = await settled(next.world, next.runtime.prompt(session, "pay"));
   assert.equal((await settled(next.world, again.report)).outcome, "completed");
   assert.equal(seen.length, 2);
-  for (const key of seen) assert.ok(!lost.has(key), key);
+  // Whatever positions they have: the same one may have meant something else in what was lost.
+  for (const key of seen) assert.ok(!lost.has(key) && /#\d+\.\d+@2$/.test(key), key);
 });
 
 Deno.test("salvaged session drops the prompts that waited: they may have been done in what was lost", async () => {
@@ -119,15 +120,11 @@ Deno.test("salvaged session drops the prompts that waited: they may have been do
   const cutAt = values.map(({ key }) => Number(key[2])).find((seq) => seq > (prompted[1] ?? 0));
   assert.ok(cutAt !== undefined);
   const disk = await salvaged(stage.disk, session, cutAt);
-  const next = await openStage({ world: stage.world, disk, answers: [{ text: "again" }] });
+  const next = await openStage({ world: stage.world, disk, answers: Array(5).fill({ text: "again" }) });
   await next.world.advance(1_000);
   await next.world.settle();
-  const ended = (await next.entries(session)).filter(({ kind, type }) =>
-    kind === "note" && type === "turn.ended"
-  );
-  assert.ok(ended.every(({ body }) => JSON.stringify(body).includes("cancel")), JSON.stringify(ended));
-  assert.equal(
-    (await next.entries(session)).filter(({ type }) => type === "model.generate").length <= 4,
-    true,
-  );
+  for (const key of ["key-1", "key-2"]) {
+    const reply = await settled(next.world, next.runtime.journal.readReply("operator:local", key));
+    assert.equal((reply as { readonly status: string } | undefined)?.status, "failed", key);
+  }
 });
