@@ -141,5 +141,7 @@ async function ofFullDisk(path: string | undefined, error: unknown): Promise<unk
   const { statfs } = await import("node:fs/promises");
   const { bavail, bsize } = await statfs(path).catch(() => ({ bavail: 1, bsize: openingBytes }));
   if (bavail * bsize >= openingBytes) return error;
-  return new StoreError("store_full", "Cannot open store: the disk is full; free some space", { cause: error });
+  return new StoreError("store_full", "Cannot open store: the disk is full; free some space", {
+    cause: error,
+  });
 }
