@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Digest, IntentId, RootAddress, RootKind } from "./ids.ts";
 import { Json } from "./json.ts";
 import { CommandRef } from "./message.ts";
+import { Labels, SpawnName } from "./spawned.ts";
 
 /** Version of the entry format that this release writes. */
 export const entryVersion = 1;
@@ -99,6 +100,11 @@ export const RootRecord = z.strictObject({
   parent: RootAddress.exactOptional(),
   /** Its stream lost its end in a salvage: what it did after `seq`, up to `lost`, is not known any more. */
   cut: z.strictObject({ seq: z.int().min(1), lost: z.int().min(1), epoch: z.int().min(0) }).exactOptional(),
+  /** Of a session that a program or a person began by the API: who that was. Without it, it is the operator's. */
+  owner: z.string().max(100).exactOptional(),
+  /** What its owner calls it: finds it again (`spawn` with the same name gets it). */
+  name: SpawnName.exactOptional(),
+  labels: Labels.exactOptional(),
 });
 /** What the store keeps of a root beside its stream. */
 export type RootRecord = z.infer<typeof RootRecord>;

@@ -39,6 +39,7 @@ export const findingKinds = {
   child_orphaned: { weight: "attention", advice: "its parent is not there: troupe cancel it" },
   command_orphaned: { weight: "attention", advice: "a repeat is answered; what it did is in no entry" },
   reply_orphaned: { weight: "note", advice: `${byItself}: nobody can ask for it` },
+  name_orphaned: { weight: "attention", advice: "who asks for this name gets nobody: use another name" },
   letter_lost: { weight: "note", advice: "nothing to do: the next start forgets it" },
   root_quarantined: { weight: "attention", advice: "troupe log shows what it did; begin another session" },
   root_cut: { weight: "note", advice: "its turn was stopped; look at what it did last before it goes on" },

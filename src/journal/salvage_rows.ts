@@ -43,6 +43,7 @@ const sender = "supervisor/main";
 const reason = "The end of what it had written was lost, so nothing of it may be repeated";
 
 const CommandRow = z.looseObject({ root: z.string(), seq: z.number() });
+const NameRow = z.looseObject({ root: z.string() });
 const ScopeRow = z.looseObject({ task: z.string() });
 
 /** Writes every row. Tells what of them is lost. */
@@ -51,6 +52,9 @@ export async function copyRows(copy: RowsCopy): Promise<LostRows> {
     if (record.status === "active") await putPorts(copy, root, kept.open);
   }
   const going = await copyTasks(copy);
+  for await (const row of rowsOf(copy, prefixes.names)) {
+    if (copy.roots.has(NameRow.safeParse(row.value).data?.root ?? "")) await copy.put(row.key, row.value);
+  }
   const letters = await copyLetters(copy);
   for (const { key, value } of await copy.findLost()) await copy.put(key, value);
   await stopCut(copy, going);

@@ -30,6 +30,7 @@ const recoveriesTold = 2;
 
 const Command = z.looseObject({ root: z.string(), seq: z.number() });
 const ScopeRow = z.looseObject({ task: z.string() });
+const NameRow = z.looseObject({ root: z.string() });
 const RecoverRow = z.looseObject({ attempts: z.number() });
 const LargeRow = z.looseObject({ $blob: z.string() });
 
@@ -43,6 +44,7 @@ export async function examineRows(order: RowsOrder): Promise<RowsReport> {
   await round.examineTasks();
   await round.examineLetters();
   await round.examineCommands();
+  await round.examineNames();
   await round.examineRecoveries();
   round.findings.push(...await examineLeases(order.store, order.now));
   return { findings: round.findings, blobs: round.blobs };
@@ -165,6 +167,19 @@ class RowsRound {
     for await (const { key } of this.#rows(prefixes.replies)) {
       if (accepted.has(JSON.stringify(key.slice(1)))) continue;
       this.#tell(`reply ${key.slice(1).join("/")}`, "reply_orphaned", "No command of this name was accepted");
+    }
+  }
+
+  /** A name that a principal gave to a session. */
+  async examineNames(): Promise<void> {
+    for await (const { key, value } of this.#rows(prefixes.names)) {
+      const root = NameRow.safeParse(value).data?.root ?? "nobody";
+      if (this.#streams.has(root)) continue;
+      this.#tell(
+        `name ${key.slice(1).join("/")}`,
+        "name_orphaned",
+        `It means ${root}, which is not in the store`,
+      );
     }
   }
 

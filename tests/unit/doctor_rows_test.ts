@@ -97,6 +97,7 @@ Deno.test("doctor holds every row against the streams, and says of each that doe
     ["command_orphaned", "command p/z", { set: [[keys.command("p", "z"), { root, seq: 7 }]] }],
     ["command_orphaned", "command p/y", { set: [[keys.command("p", "y"), { root: gone, seq: 1 }]] }],
     ["reply_orphaned", "reply p/x", { set: [[keys.reply("p", "x"), { status: "ok" }]] }],
+    ["name_orphaned", "name p/n", { set: [[keys.named("p", "n"), { root: gone }]] }],
     ["recovery_repeated", root, { set: [[keys.recover(root), { attempts: 2 }]] }],
     ["record_damaged", root, { set: [[keys.root(root), { v: 9 }]] }],
     ["lease_lapsed", root, {
