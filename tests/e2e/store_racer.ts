@@ -20,13 +20,13 @@ async function take(): Promise<() => Promise<void>> {
   };
 }
 
-let letGo = async () => {};
+let letGo: (() => Promise<void>) | undefined;
 console.log("ready");
 for await (
   const line of Deno.stdin.readable.pipeThrough(new TextDecoderStream() as never) as ReadableStream<string>
 ) {
-  await letGo();
-  letGo = async () => {};
+  await letGo?.();
+  letGo = undefined;
   if (line.includes("rest")) console.log("rested");
   else {
     try {
@@ -36,4 +36,4 @@ for await (
     }
   }
 }
-await letGo();
+await letGo?.();
