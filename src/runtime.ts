@@ -105,7 +105,7 @@ export interface SessionDraft {
 
 /** A prompt that was given: accepted means durable; the report comes when its turn has ended, durably. */
 export interface GivenPrompt {
-  readonly accepted: () => Promise<void>;
+  readonly accepted: Acknowledgements["accepted"];
   readonly report: Promise<TurnReport>;
 }
 
