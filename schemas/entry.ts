@@ -1,5 +1,6 @@
 /** One line of the journal (K1), and the state of a root that is kept beside it. */
 import { z } from "zod";
+import { ForkOrigin } from "./fork.ts";
 import { Digest, IntentId, RootAddress, RootKind } from "./ids.ts";
 import { Json } from "./json.ts";
 import { CommandRef } from "./message.ts";
@@ -81,6 +82,8 @@ export const CheckpointBody = z.strictObject({
   code: Digest,
   state: Json,
   open: z.array(IntentId),
+  /** Set where a fork begins: the entries before are those of its origin (K24). */
+  origin: ForkOrigin.exactOptional(),
 });
 /** Body of `checkpoint`. */
 export type CheckpointBody = z.infer<typeof CheckpointBody>;
@@ -97,6 +100,8 @@ export const RootRecord = z.strictObject({
   title: z.string().max(200),
   /** The task of a child agent's session: only that may tell it anything, and it is told if the session is lost. */
   parent: RootAddress.exactOptional(),
+  /** Set for a fork: where its entries come from. */
+  origin: ForkOrigin.exactOptional(),
 });
 /** What the store keeps of a root beside its stream. */
 export type RootRecord = z.infer<typeof RootRecord>;

@@ -34,6 +34,8 @@ import { createKernel, type KernelParts } from "./kernel/start.ts";
 import { halt, stop } from "./kernel/stop.ts";
 import { machineCode } from "./machine_code.ts";
 import { createSession, createSupervisor, declareServers } from "./births.ts";
+import { type ForkOrder, forkSession } from "./forks.ts";
+import type { ForkReport } from "../schemas/fork.ts";
 import { createOwnPerformers } from "./own_performers.ts";
 import {
   type ProgramRegistration,
@@ -118,6 +120,8 @@ export interface Runtime {
   readonly agents: AgentDesk;
   /** Makes a session and its catalog; resolves once both are durable. */
   createSession(draft: SessionDraft): Promise<RootAddress>;
+  /** Makes a session that goes on from an entry of another one; resolves once it is durable. Performs nothing (K24). */
+  forkSession(order: ForkOrder): Promise<ForkReport>;
   /** Declares all MCP servers of a session anew; they hold from its next turn on (AR-42). Resolves once durable. */
   declareServers(session: RootAddress, servers: readonly McpDeclaration[]): Promise<void>;
   /** Asks the open servers of a session for their tools again; resolves with what became of each (AR-15). */
@@ -266,6 +270,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
     ...shown,
     send,
     createSession: (draft) => createSession(kernel, draft),
+    forkSession: (order) => forkSession(kernel, order, options.redactor),
     declareServers: (session, servers) => declareServers(kernel, session, servers),
     refreshServers: (session) => refreshServers(kernel, session),
     prompt: (session, text, key) => give(session, { type: "session.prompt", text }, key),

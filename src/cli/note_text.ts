@@ -27,6 +27,10 @@ export function noteText(type: string, body: unknown): string | undefined {
       return `${peekText(body, "id")} came late, and changes nothing: ${
         peekText(body, "value", "operator") || peekText(body, "status")
       }`;
+    case "session.forked":
+      return `from ${peekText(body, "origin", "address")} at entry ${peekText(body, "origin", "seq")}: ${
+        peekList(body, "settled").length
+      } intents settled, ${peekList(body, "closed").length} closed`;
     case "attempt":
       return `${peekText(body, "id")} ${retryText(body)}`;
     case "invocation.retried":
