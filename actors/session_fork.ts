@@ -3,7 +3,7 @@
  * elsewhere, is not taken over: prompts, replies, answers for the whole session, parts of the budget that children hold.
  */
 import type { ForkClosed } from "../schemas/fork.ts";
-import { connectionAddress, type RootAddress } from "../schemas/ids.ts";
+import { connectionAddress, type RootAddress, taskAddress } from "../schemas/ids.ts";
 import type { SessionServer } from "../schemas/message.ts";
 import type { SessionContext } from "./session_context.ts";
 import type { OwnTask } from "./session_tasks.ts";
@@ -27,7 +27,7 @@ export interface ForkIdentity {
 export function forkedState(state: SessionState, identity: ForkIdentity): SessionState {
   const { address, catalog, model } = identity;
   const { context } = state;
-  const { current, nextServers, servers, agent } = context;
+  const { current, nextServers, servers, agent, tasks } = context;
   return {
     ...state,
     context: {
@@ -39,6 +39,10 @@ export function forkedState(state: SessionState, identity: ForkIdentity): Sessio
       servers: renamed(nextServers ?? servers, address),
       nextServers: null,
       current: current === null ? null : { ...current, command: null, replyTo: null },
+      // Under addresses that no task has: nobody but the fork itself says what became of them.
+      ...(tasks === undefined
+        ? {}
+        : { tasks: tasks.map((task) => ({ ...task, address: taskAddress(task.task, address) })) }),
       queue: [],
       grants: [],
       stops: [],

@@ -3,7 +3,7 @@ import type { SessionState } from "../actors/session_fork.ts";
 import { notYours } from "../actors/session_close.ts";
 import type { Entry, RootRecord } from "../schemas/entry.ts";
 import type { ForkClosed, ForkOrigin, ForkReport } from "../schemas/fork.ts";
-import { type RootAddress, rootKindOf, sessionOf } from "../schemas/ids.ts";
+import { type RootAddress, rootKindOf, sessionOf, taskAddress, type TaskId } from "../schemas/ids.ts";
 import type { Json } from "../schemas/json.ts";
 import { canonicalJson } from "../schemas/json.ts";
 import { limits } from "../schemas/limits.ts";
@@ -49,7 +49,7 @@ export async function forkSession(
   const origin: ForkOrigin = { address: order.session, seq: order.at, hash: point.hash };
   const { root } = point;
   await copyEntries(kernel, order, identity.address);
-  const titleOf = (task: RootAddress) => kernel.records.get(task)?.title ?? "";
+  const titleOf = (task: TaskId) => kernel.records.get(taskAddress(task, order.session))?.title ?? "";
   const closing = closeFork(kernel, root, { identity, origin, at: point.at, titleOf });
   const closed = [...closing.closed, ...await schedulesOf(kernel, order.session)];
   const report: ForkReport = {

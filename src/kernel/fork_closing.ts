@@ -11,7 +11,7 @@ import {
 import type { CheckpointBody, Entry } from "../../schemas/entry.ts";
 import { failure } from "../../schemas/failure.ts";
 import type { ForkClosed, ForkOrigin, ForkSettled } from "../../schemas/fork.ts";
-import { comparePositions, type RootAddress } from "../../schemas/ids.ts";
+import { comparePositions, type RootAddress, type TaskId } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { throughJson } from "../canonical.ts";
@@ -31,7 +31,7 @@ export interface ForkClosingOptions {
   /** The time of the last common entry: a turn that ends in the fork has taken no longer than until then. */
   readonly at: number;
   /** The title of a task, for the news of its end. */
-  readonly titleOf: (task: RootAddress) => string;
+  readonly titleOf: (task: TaskId) => string;
 }
 
 /** What a fork begins with, behind the entries that it has in common with its origin. */
@@ -50,9 +50,9 @@ export function closeFork(kernel: Kernel, root: LiveRoot, options: ForkClosingOp
 export function intentName({ id, request }: PortRecord): string {
   const { invocation, entry } = request.args as {
     readonly invocation?: string;
-    readonly entry?: { readonly canonicalName?: string };
+    readonly entry?: { readonly name?: string };
   };
-  return [`${request.port} ${id}`, invocation, entry?.canonicalName].filter((part) => part !== undefined)
+  return [`${request.port} ${id}`, invocation, entry?.name].filter((part) => part !== undefined)
     .join(", ").slice(0, 300);
 }
 
@@ -129,7 +129,7 @@ class Closing {
   /** The model is told that its tasks are not here any more. */
   #endTasks(): void {
     for (const { task, address, kind } of tasksToEnd(this.#state())) {
-      const title = this.#options.titleOf(address).slice(0, limits.taskTitleCharactersMax);
+      const title = this.#options.titleOf(task).slice(0, limits.taskTitleCharactersMax);
       const summary =
         "forked: this session began as a copy of another one, where the task goes on; it is not here";
       const message = { type: "task.ended", task, kind, title, status: "canceled", summary, silent: false };
