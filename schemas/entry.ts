@@ -82,6 +82,8 @@ export const CheckpointBody = z.strictObject({
   code: Digest,
   state: Json,
   open: z.array(IntentId),
+  /** Version of the state's form; absent for the first one. */
+  stateVersion: z.int().min(2).exactOptional(),
   /** Set where a fork begins: the entries before are those of its origin (K24). */
   origin: ForkOrigin.exactOptional(),
 });
@@ -124,6 +126,8 @@ export const SnapshotRecord = z.strictObject({
   status: z.string(),
   children: z.int().min(0),
   open: z.array(IntentId),
+  /** Version of the state's form; absent for the first one. */
+  stateVersion: z.int().min(2).exactOptional(),
   /** Attempts of open intents beyond the first (K7). */
   attempts: z.record(IntentId, z.int().min(1)).default({}),
 });

@@ -69,6 +69,8 @@ export interface RuntimeOptions {
   readonly pick?: (count: number) => number;
   /** Hash of the machines' code; tests of upgrades give another. */
   readonly code?: string;
+  /** The forms of stored states; tests of upgrades give others. */
+  readonly stateFormats?: KernelParts["stateFormats"];
   /** Wires the machines; tests of faults give machines that fail. */
   readonly wire?: KernelParts["wire"];
   /** Takes secrets out of what comes in. By default one that knows no secret by value. */
@@ -210,6 +212,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     loadShelved: (hash) => loadShelved(journal, hash),
     pick: options.pick ?? (() => 0),
     wire: options.wire,
+    stateFormats: options.stateFormats,
   });
   made.kernel = kernel;
   kernel.supervisor = supervisorAddress;

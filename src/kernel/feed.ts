@@ -1,4 +1,5 @@
 /** Feeds recorded cranks to a machine and compares what it asks with what was recorded: recovery and replay in one. */
+import { migrateState, type StateFormats, stateFormats } from "../../actors/migrate.ts";
 import type { CheckpointBody, Entry } from "../../schemas/entry.ts";
 import type { IntentId } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
@@ -128,10 +129,24 @@ export function noteAttempt(root: LiveRoot, entry: Entry): void {
 }
 
 /** Restores a root from a checkpoint entry: truth, not cache (K21). */
-export function feedCheckpoint(root: LiveRoot, entry: Entry): Divergence | undefined {
+export function feedCheckpoint(
+  root: LiveRoot,
+  entry: Entry,
+  formats: StateFormats = stateFormats,
+): Divergence | undefined {
   const body = entry.body as unknown as CheckpointBody;
-  const record = root.restore(body.state);
   root.seq = entry.seq;
+  let state: Json;
+  try {
+    state = migrateState(body.state, body.stateVersion, formats[root.kind]);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return diverged(root, entry.seq, "the checkpoint's state is one that this release knows", [
+      "no fault",
+      why,
+    ]);
+  }
+  const record = root.restore(state);
   if (record.fault !== undefined) {
     return diverged(root, entry.seq, "the checkpoint fits the machine", ["no fault", record.fault.message]);
   }

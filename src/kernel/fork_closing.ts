@@ -8,6 +8,7 @@ import {
   type SessionState,
   tasksToEnd,
 } from "../../actors/session_fork.ts";
+import { versionMark } from "../../actors/migrate.ts";
 import type { CheckpointBody, Entry } from "../../schemas/entry.ts";
 import { failure } from "../../schemas/failure.ts";
 import type { ForkClosed, ForkOrigin, ForkSettled } from "../../schemas/fork.ts";
@@ -97,6 +98,7 @@ class Closing {
       code: this.#kernel.code,
       state: throughJson(root.persisted()),
       open: [...root.ports.keys()],
+      ...versionMark(this.#kernel.stateFormats[root.kind]),
       ...(origin === undefined ? {} : { origin }),
     };
     this.#place({ kind: "checkpoint", type: root.kind, body: body as unknown as Json }, []);

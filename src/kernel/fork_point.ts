@@ -92,8 +92,9 @@ class ForkReader {
     if (kind === "created" || kind === "checkpoint") {
       this.#code = (body as unknown as CreatedBody | CheckpointBody).code;
     }
-    if (kind === "checkpoint") this.#divergence = feedCheckpoint(this.#root, crank.first);
-    else this.#divergence ??= feed(this.#root, crank);
+    if (kind === "checkpoint") {
+      this.#divergence = feedCheckpoint(this.#root, crank.first, this.#kernel.stateFormats);
+    } else this.#divergence ??= feed(this.#root, crank);
     this.#root.seq = (crank.rest.at(-1) ?? crank.first).seq;
   }
 

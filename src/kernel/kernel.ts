@@ -1,4 +1,5 @@
 /** The kernel's state, shared by its verbs: one file each for crank, dispatch, route, wake, recover, poison, replay. */
+import type { StateFormats } from "../../actors/migrate.ts";
 import type { RunnableMachines } from "../../actors/wiring.ts";
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
@@ -83,6 +84,8 @@ export interface Kernel {
   readonly machines: RunnableMachines;
   /** Hash of the code of actors and schemas (K21). */
   readonly code: string;
+  /** The forms of stored states (K21). */
+  readonly stateFormats: StateFormats;
   /** Everything waits for the disk, not only what could hurt. */
   readonly strict: boolean;
   readonly performers: Performers;

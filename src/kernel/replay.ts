@@ -1,5 +1,6 @@
 /** Replays a stream: machines are fed the journal, nothing is performed, every ask is compared (design.md section 1). */
 import { compileMachine } from "../../actors/compiled.ts";
+import type { StateFormats } from "../../actors/migrate.ts";
 import { wireMachines } from "../../actors/wiring.ts";
 import type { CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
@@ -37,6 +38,8 @@ export interface ReplayOptions {
   readonly anyCode?: boolean;
   /** Also saves and restores the state after every crank: what a restart there would have come to must be the same. */
   readonly strict?: boolean;
+  /** The forms of states that are known; those of this release by default. */
+  readonly stateFormats?: StateFormats;
   /** Stops before the first message that came after this entry: states are as they were then. */
   readonly until?: number;
   /** Says whether a state may be as it is, instead of the recorded hash. Told of all of one stream, in their order. */
@@ -121,7 +124,7 @@ class Replay {
     }
     this.#cranks += 1;
     this.#divergence = first.kind === "checkpoint"
-      ? feedCheckpoint(this.#root, first)
+      ? feedCheckpoint(this.#root, first, this.#options.stateFormats)
       : feed(this.#root, crank);
     if (this.#divergence !== undefined) return false;
     this.#options.watch?.(crank, this.#root);

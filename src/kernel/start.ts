@@ -1,4 +1,5 @@
 /** Makes the kernel's state from its parts. */
+import { type StateFormats, stateFormats } from "../../actors/migrate.ts";
 import { compileMachines, type WiredMachines, wireMachines } from "../../actors/wiring.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
@@ -12,6 +13,8 @@ export type KernelParts =
     "seams" | "journal" | "code" | "strict" | "performers" | "observer" | "loadShelved" | "pick"
   >
   & {
+    /** The forms of stored states; tests of upgrades give others. */
+    readonly stateFormats?: StateFormats | undefined;
     /** Wires the machines; tests of faults give machines that fail. */
     readonly wire?: ((desk: CrankDesk) => WiredMachines) | undefined;
   };
@@ -19,9 +22,10 @@ export type KernelParts =
 /** Makes a kernel at rest: nothing runs before {@linkcode recover} has looked at the store. */
 export function createKernel(parts: KernelParts): Kernel {
   const desk = new CrankDesk();
-  const { wire = wireMachines, ...rest } = parts;
+  const { wire = wireMachines, stateFormats: formats = stateFormats, ...rest } = parts;
   return {
     ...rest,
+    stateFormats: formats,
     desk,
     machines: compileMachines(wire(desk), () => desk.mayGoOn()),
     roots: new Map(),

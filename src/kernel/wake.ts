@@ -1,4 +1,5 @@
 /** Wakes a sleeping root: snapshot, tail, checks, then the open intents (K20, K22). */
+import { migrateState } from "../../actors/migrate.ts";
 import type { CheckpointBody, CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import { shelvedHashIn } from "../journal/named_blobs.ts";
@@ -100,7 +101,8 @@ async function load(kernel: Kernel, fresh: () => LiveRoot): Promise<Loaded> {
   if (snapshot !== undefined && !tail.some((entry) => entry.kind === "checkpoint")) {
     const root = fresh();
     const met = await loadAllShelved(kernel, snapshot.text);
-    const record = root.restore(JSON.parse(snapshot.text));
+    const format = kernel.stateFormats[root.kind];
+    const record = root.restore(migrateState(JSON.parse(snapshot.text), snapshot.stateVersion, format));
     root.seq = snapshot.seq;
     for (const [id, attempt] of Object.entries(snapshot.attempts ?? {})) root.attempts.set(id, attempt);
     if (record.fault === undefined && hasShape(root, snapshot)) {
@@ -135,7 +137,7 @@ async function loadFromStream(kernel: Kernel, root: LiveRoot): Promise<Loaded> {
   const loaded: Loaded = { root, code, met: new Set() };
   if (checkpoint !== undefined) {
     for (const hash of await loadAllShelved(kernel, JSON.stringify(checkpoint.body))) loaded.met.add(hash);
-    refuse(kernel, loaded, feedCheckpoint(root, checkpoint));
+    refuse(kernel, loaded, feedCheckpoint(root, checkpoint, kernel.stateFormats));
     for (const entry of entries.slice(0, last)) noteAttempt(root, entry);
   }
   await feedEntries(kernel, loaded, start);
