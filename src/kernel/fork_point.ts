@@ -94,7 +94,7 @@ class ForkReader {
     }
     if (kind === "checkpoint") {
       this.#divergence = feedCheckpoint(this.#root, crank.first, this.#kernel.stateFormats);
-    } else this.#divergence ??= feed(this.#root, crank);
+    } else this.#divergence ??= feed(this.#root, crank, this.#kernel.messageTypes?.session ?? null);
     this.#root.seq = (crank.rest.at(-1) ?? crank.first).seq;
   }
 

@@ -3,6 +3,7 @@ import { type StateFormats, stateFormats } from "../../actors/migrate.ts";
 import { compileMachines, type WiredMachines, wireMachines } from "../../actors/wiring.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import { messageTypes } from "../../schemas/message.ts";
 import { CrankDesk } from "./desk.ts";
 import type { Kernel } from "./kernel.ts";
 
@@ -26,6 +27,7 @@ export function createKernel(parts: KernelParts): Kernel {
   return {
     ...rest,
     stateFormats: formats,
+    messageTypes: parts.wire === undefined ? messageTypes : undefined,
     desk,
     machines: compileMachines(wire(desk), () => desk.mayGoOn()),
     roots: new Map(),

@@ -156,15 +156,16 @@ async function entriesOf(kernel: Kernel, address: RootAddress, fromSeq?: number)
 
 async function feedEntries(kernel: Kernel, loaded: Loaded, entries: readonly Entry[]): Promise<void> {
   const { root } = loaded;
+  const known = kernel.messageTypes?.[root.kind] ?? null;
   const cranks = new CrankReader();
   for (const entry of entries) {
     const hash = await loadShelvedIn(kernel, entry);
     if (hash !== undefined) loaded.met.add(hash);
     const crank = cranks.take(entry);
-    if (crank !== undefined) refuse(kernel, loaded, feed(root, crank));
+    if (crank !== undefined) refuse(kernel, loaded, feed(root, crank, known));
   }
   const last = cranks.rest();
-  if (last !== undefined) refuse(kernel, loaded, feed(root, last));
+  if (last !== undefined) refuse(kernel, loaded, feed(root, last, known));
   const head = await kernel.journal.readHead(root.address);
   if (head.seq !== root.seq) {
     throw new StoreError(
