@@ -229,7 +229,9 @@ export function wrongField(entry: Entry, seq: number): string | undefined {
   if (typeof entry !== "object" || entry === null) return "the entry is no object";
   if (entry.v !== entryVersion) return `the entry has version ${String(entry.v)}, known is ${entryVersion}`;
   if (entry.seq !== seq) return `the entry has number ${String(entry.seq)}`;
-  if (!kinds.has(entry.kind)) return `the entry has unknown kind "${String(entry.kind)}"`;
+  if (!kinds.has(entry.kind)) {
+    return `the entry has unknown kind "${String(entry.kind)}" (entry version ${entry.v})`;
+  }
   if (!Number.isFinite(entry.at)) return "the entry has no field at";
   if (typeof entry.type !== "string" || entry.type === "") return "the entry has no field type";
   if (!Number.isSafeInteger(entry.cause) || entry.cause < 1) return "the entry has no field cause";

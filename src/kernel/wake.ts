@@ -178,7 +178,9 @@ async function feedEntries(kernel: Kernel, loaded: Loaded, entries: readonly Ent
 /** Any divergence in recovery quarantines the root: nothing is performed, nothing appended (K20). */
 function refuse(kernel: Kernel, { root, code }: Loaded, divergence: Divergence | undefined): void {
   if (divergence === undefined) return;
-  if (code !== kernel.code) throw new OtherCodeError(root.address, code, `before entry ${divergence.seq}`);
+  if (code !== kernel.code) {
+    throw new OtherCodeError(root.address, code, `before entry ${divergence.seq}: ${divergence.what}`);
+  }
   const { seq, what, expected, got } = divergence;
   throw new StoreError(
     "journal_corrupt",
