@@ -4,6 +4,7 @@ import { ForkOrigin } from "./fork.ts";
 import { Digest, IntentId, RootAddress, RootKind } from "./ids.ts";
 import { Json } from "./json.ts";
 import { CommandRef } from "./message.ts";
+import { Labels, SpawnName } from "./spawned.ts";
 
 /** Version of the entry format that this release writes. */
 export const entryVersion = 1;
@@ -104,6 +105,11 @@ export const RootRecord = z.strictObject({
   parent: RootAddress.exactOptional(),
   /** Set for a fork: where its entries come from. */
   origin: ForkOrigin.exactOptional(),
+  /** Of a session that a program or a person began by the API: who that was. Without it, it is the operator's. */
+  owner: z.string().max(100).exactOptional(),
+  /** What its owner calls it: finds it again (`spawn` with the same name gets it). */
+  name: SpawnName.exactOptional(),
+  labels: Labels.exactOptional(),
 });
 /** What the store keeps of a root beside its stream. */
 export type RootRecord = z.infer<typeof RootRecord>;

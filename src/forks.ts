@@ -68,7 +68,7 @@ export async function forkSession(
       subscriber: identity.address,
     }, { title }),
     ...servers.map((server) => createConnection(kernel, server, identity.catalog)),
-    writeFork(kernel, root, { closing, report, title }),
+    writeFork(kernel, root, { closing, report, title, owner: record.owner }),
   ];
   await Promise.all(births);
   kernel.seams.log({
@@ -149,10 +149,15 @@ interface ForkBirth {
   readonly closing: ForkClosing;
   readonly report: ForkReport;
   readonly title: string;
+  readonly owner: string | undefined;
 }
 
 /** Writes what makes the copy a session: its checkpoint, what was closed, and its record, in one unit. */
-function writeFork(kernel: Kernel, root: LiveRoot, { closing, report, title }: ForkBirth): Promise<void> {
+function writeFork(
+  kernel: Kernel,
+  root: LiveRoot,
+  { closing, report, title, owner }: ForkBirth,
+): Promise<void> {
   const { address } = root;
   const now = kernel.seams.clock.now();
   const seq = root.seq + 1;
@@ -175,6 +180,8 @@ function writeFork(kernel: Kernel, root: LiveRoot, { closing, report, title }: F
     status: "active",
     title: title.slice(0, 200),
     origin: report.origin,
+    // Whose the original is, his is the fork: nobody gains a session by it.
+    ...(owner === undefined ? {} : { owner }),
   };
   const entries = [...closing.entries, note];
   const persisted = root.persisted();
