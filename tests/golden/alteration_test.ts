@@ -252,6 +252,27 @@ Deno.test("replay names the entry where other code asks for another branch, tool
   }
 });
 
+Deno.test("replay finds a machine that asks for a time, a chance or an id that is not in its journal (F39)", async () => {
+  const inputs: { readonly [what: string]: () => string } = {
+    time: () => String(performance.timeOrigin + performance.now()),
+    chance: () => String(crypto.getRandomValues(new Uint32Array(1))[0]),
+    id: () => crypto.randomUUID(),
+  };
+  const stream = streams.find(({ entries }) => entries.some(({ type }) => type === "tool.call"))!;
+  const expected = stream.entries.find(({ kind, type }) => kind === "intent" && type === "tool.call");
+  for (const [what, input] of Object.entries(inputs)) {
+    const wire = otherwise((desk) =>
+      mangled(desk, {
+        ask: (request) =>
+          request.port !== "tool.call"
+            ? request
+            : { ...request, args: { ...request.args, arguments: { text: input() } } },
+      })
+    );
+    assert.equal((await divergenceOf(stream, { wire }))?.seq, expected?.seq, what);
+  }
+});
+
 /** The machines with one guard of one of them turned round. */
 function withGuard(machine: "session" | "turn" | "invocation" | "question", guard: string) {
   return (desk: CrankDesk): WiredMachines => {
