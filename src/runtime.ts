@@ -34,6 +34,8 @@ import type { Made } from "./kernel/create_once.ts";
 import { createKernel, type KernelParts } from "./kernel/start.ts";
 import { halt, stop } from "./kernel/stop.ts";
 import { machineCode } from "./machine_code.ts";
+import { type ForkOrder, forkSession } from "./forks.ts";
+import type { ForkReport } from "../schemas/fork.ts";
 import { createSession, createSupervisor, declareServers, spawnSession } from "./births.ts";
 import { createOwnPerformers } from "./own_performers.ts";
 import {
@@ -70,6 +72,8 @@ export interface RuntimeOptions {
   readonly pick?: (count: number) => number;
   /** Hash of the machines' code; tests of upgrades give another. */
   readonly code?: string;
+  /** The forms of stored states; tests of upgrades give others. */
+  readonly stateFormats?: KernelParts["stateFormats"];
   /** Wires the machines; tests of faults give machines that fail. */
   readonly wire?: KernelParts["wire"];
   /** Takes secrets out of what comes in. By default one that knows no secret by value. */
@@ -121,6 +125,8 @@ export interface Runtime {
   readonly agents: AgentDesk;
   /** Makes a session and its catalog; resolves once both are durable. */
   createSession(draft: SessionDraft): Promise<RootAddress>;
+  /** Makes a session that goes on from an entry of another one; resolves once it is durable. Performs nothing (K24). */
+  forkSession(order: ForkOrder): Promise<ForkReport>;
   /**
    * Makes a session by a command: the same key again, or the same name, yields the session that is there (K14). Another
    * content under the same key is refused.
@@ -214,6 +220,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     loadShelved: (hash) => loadShelved(journal, hash),
     pick: options.pick ?? (() => 0),
     wire: options.wire,
+    stateFormats: options.stateFormats,
   });
   made.kernel = kernel;
   kernel.supervisor = supervisorAddress;
@@ -273,6 +280,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
       refuseWhileBlocked(kernel);
       return await patiently(kernel, createSession(kernel, draft));
     },
+    forkSession: (order) => patiently(kernel, forkSession(kernel, order, options.redactor)),
     declareServers: (session, servers) => declareServers(kernel, session, servers),
     refreshServers: (session) => refreshServers(kernel, session),
     spawnSession: (order) => patiently(kernel, spawnSession(kernel, order)),

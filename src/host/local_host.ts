@@ -50,6 +50,7 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
       }
     },
     createSession: (order) => createSession(parts, order),
+    forkSession: (order) => runtime.forkSession(order),
     declareServers: async (session, home, servers) => {
       const capabilities = await capabilitiesOf(runtime, session);
       await runtime.declareServers(session, await declarer.declare(home, servers, capabilities));

@@ -1,8 +1,10 @@
 /** The kernel's state, shared by its verbs: one file each for crank, dispatch, route, wake, recover, poison, replay. */
+import type { StateFormats } from "../../actors/migrate.ts";
 import type { RunnableMachines } from "../../actors/wiring.ts";
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
+import type { messageTypes } from "../../schemas/message.ts";
 import type { EffectClass } from "../../schemas/tool.ts";
 import type { PerformerResult, Performers, Progress } from "../effects/performer.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -83,6 +85,10 @@ export interface Kernel {
   readonly machines: RunnableMachines;
   /** Hash of the code of actors and schemas (K21). */
   readonly code: string;
+  /** Types of the messages that each kind of root takes; undefined if machines of a test take others. */
+  readonly messageTypes: typeof messageTypes | undefined;
+  /** The forms of stored states (K21). */
+  readonly stateFormats: StateFormats;
   /** Everything waits for the disk, not only what could hurt. */
   readonly strict: boolean;
   readonly performers: Performers;

@@ -1,6 +1,7 @@
 /** Replays a stream: machines are fed the journal, nothing is performed, every ask is compared (design.md section 1). */
 import { compileMachine } from "../../actors/compiled.ts";
-import { wireMachines } from "../../actors/wiring.ts";
+import type { StateFormats } from "../../actors/migrate.ts";
+import { type WiredMachines, wireMachines } from "../../actors/wiring.ts";
 import type { CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import { canonicalJson } from "../../schemas/json.ts";
@@ -37,6 +38,10 @@ export interface ReplayOptions {
   readonly anyCode?: boolean;
   /** Also saves and restores the state after every crank: what a restart there would have come to must be the same. */
   readonly strict?: boolean;
+  /** Wires the machines; tests give machines that decide otherwise. */
+  readonly wire?: (desk: CrankDesk) => WiredMachines;
+  /** The forms of states that are known; those of this release by default. */
+  readonly stateFormats?: StateFormats;
   /** Stops before the first message that came after this entry: states are as they were then. */
   readonly until?: number;
   /** Says whether a state may be as it is, instead of the recorded hash. Told of all of one stream, in their order. */
@@ -85,7 +90,8 @@ class Replay {
       throw new Error(`Cannot replay "${options.address}": this release has no such kind of root`);
     }
     const desk = new CrankDesk();
-    const machine = compileMachine(wireMachines(desk)[kind]);
+    const { wire = wireMachines } = options;
+    const machine = compileMachine(wire(desk)[kind]);
     this.#fresh = () => new LiveRoot(options.address, kind, machine, desk);
     this.#root = this.#fresh();
   }
@@ -121,7 +127,7 @@ class Replay {
     }
     this.#cranks += 1;
     this.#divergence = first.kind === "checkpoint"
-      ? feedCheckpoint(this.#root, first)
+      ? feedCheckpoint(this.#root, first, this.#options.stateFormats)
       : feed(this.#root, crank);
     if (this.#divergence !== undefined) return false;
     this.#options.watch?.(crank, this.#root);

@@ -206,9 +206,16 @@ Deno.test("store of a newer version is left alone by every command (B127)", asyn
     kv.close();
     const before = await Deno.readFile(stage.path("store.db"));
     for (
-      const args of [["run", "agent", "hi", "--workspace", "ws"], ["log", "last"], ["replay", "last"], [
-        "sessions",
-      ], ["doctor"]]
+      const args of [
+        ["run", "agent", "hi", "--workspace", "ws"],
+        ["log", "last"],
+        ["replay", "last"],
+        [
+          "sessions",
+        ],
+        ["fork", "last", "--at", "1"],
+        ["doctor"],
+      ]
     ) {
       assertRefused(await stage.run(...args), 6, "store_from_newer_version");
     }
