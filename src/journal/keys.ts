@@ -106,6 +106,7 @@ export const prefixes = {
   questions: ["question"],
   allTasks: ["task"],
   tasks: (owner: string): StoreKey => ["task", id(owner)],
+  recoveries: ["recover"],
 } as const;
 
 function commandKey(key: string): string {

@@ -4,6 +4,7 @@ import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { CrankDesk } from "./desk.ts";
 import type { Kernel } from "./kernel.ts";
+import { Waking } from "./waking.ts";
 
 /** What a kernel is made from. */
 export type KernelParts =
@@ -27,7 +28,7 @@ export function createKernel(parts: KernelParts): Kernel {
     roots: new Map(),
     records: new Map<RootAddress, RootRecord>(),
     parked: new Map(),
-    waking: new Set(),
+    waking: new Waking(),
     recovered: new Set(),
     running: new Map(),
     earlyCalls: new Set(),

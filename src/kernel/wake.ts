@@ -16,17 +16,17 @@ import { moveToThisCode, OtherCodeError } from "./upgrade.ts";
 /** Wakes a root unless it is being woken. Its mail waits in `parked`. */
 export function wake(kernel: Kernel, address: RootAddress): void {
   if (kernel.waking.has(address) || kernel.roots.has(address)) return;
-  kernel.waking.add(address);
-  bringUp(kernel, address).then(
-    (root) => {
-      kernel.waking.delete(address);
-      if (root !== undefined) settleIn(kernel, root);
-    },
-    (error) => {
-      kernel.waking.delete(address);
-      failToWake(kernel, address, error);
-    },
-  );
+  kernel.waking.line(address, () =>
+    bringUp(kernel, address).then(
+      (root) => {
+        if (root !== undefined) settleIn(kernel, root);
+        kernel.waking.delete(address);
+      },
+      (error) => {
+        kernel.waking.delete(address);
+        failToWake(kernel, address, error);
+      },
+    ));
 }
 
 /** A root that was woken takes its parked mail. */
