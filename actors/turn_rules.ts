@@ -69,6 +69,7 @@ function entryFor({ catalog: { hash }, given }: TurnContext, name: string): Cata
  * made once (CM-35, CM-57). Ids of other answers mean other calls: some providers count anew in every answer.
  */
 export function repeatsOf(calls: readonly ModelCall[]): ReadonlyMap<number, number> {
+  if (new Set(calls.map(({ callId }) => callId)).size === calls.length) return new Map();
   const first = new Map<string, number>();
   const repeats = new Map<number, number>();
   for (const [index, { callId, name, arguments: given, argumentsText }] of calls.entries()) {
@@ -102,9 +103,14 @@ export function hasNextStage(context: TurnContext): boolean {
   return !context.cancelAsked && context.stage + 1 < (context.plan?.stages.length ?? 0);
 }
 
-function requestOf(context: TurnContext, call: ModelCall, ordinal: string): InvocationRequest {
+function requestOf(
+  context: TurnContext,
+  call: ModelCall,
+  ordinal: string,
+  bound: TurnContext["bound"] = context.bound,
+): InvocationRequest {
   const entry = entryFor(context, call.name);
-  const earlier = entry === undefined ? undefined : context.bound?.[entry.canonicalName] ?? 0;
+  const earlier = entry === undefined ? undefined : bound?.[entry.canonicalName] ?? 0;
   return {
     ordinal,
     callId: call.callId,
@@ -144,7 +150,7 @@ export function stageRequests(context: TurnContext): readonly InvocationRequest[
   return context.calls.flatMap((call, index) => {
     const ordinal = ordinalOf(context.step, index);
     if (!wanted.has(ordinal)) return [];
-    const request = requestOf({ ...context, bound }, call, ordinal);
+    const request = requestOf(context, call, ordinal, bound);
     bound = boundWith(bound, [request]);
     return [request];
   });

@@ -1,15 +1,16 @@
 /** Replays a stream: machines are fed the journal, nothing is performed, every ask is compared (design.md section 1). */
+import type { AnyActorLogic } from "xstate";
 import { compileMachine } from "../../actors/compiled.ts";
 import { wireMachines } from "../../actors/wiring.ts";
 import type { CreatedBody, Entry } from "../../schemas/entry.ts";
-import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
+import { type RootAddress, type RootKind, rootKindOf } from "../../schemas/ids.ts";
 import { canonicalJson } from "../../schemas/json.ts";
 import { isSameJson } from "../canonical.ts";
+import { shelvedHashIn } from "../journal/named_blobs.ts";
 import type { Seams } from "../seams.ts";
 import { CrankDesk } from "./desk.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank } from "./feed.ts";
 import { LiveRoot } from "./live_root.ts";
-import { loadShelvedIn } from "./wake.ts";
 
 /** What a replay found. */
 export interface ReplayReport {
@@ -61,6 +62,16 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   return await new Replay(options).run();
 }
 
+/** One desk and its machines for all replays: one crank at a time uses it, and wiring takes longer than a short stream. */
+const desk = new CrankDesk();
+const machines = new Map<RootKind, AnyActorLogic>();
+
+function machineOf(kind: RootKind): AnyActorLogic {
+  const made = machines.get(kind) ?? compileMachine(wireMachines(desk)[kind]);
+  machines.set(kind, made);
+  return made;
+}
+
 class Replay {
   readonly #options: ReplayOptions;
   readonly #fresh: () => LiveRoot;
@@ -84,8 +95,7 @@ class Replay {
     if (kind === undefined) {
       throw new Error(`Cannot replay "${options.address}": this release has no such kind of root`);
     }
-    const desk = new CrankDesk();
-    const machine = compileMachine(wireMachines(desk)[kind]);
+    const machine = machineOf(kind);
     this.#fresh = () => new LiveRoot(options.address, kind, machine, desk);
     this.#root = this.#fresh();
   }
@@ -98,7 +108,8 @@ class Replay {
         // A crank is whole or not at all: what it caused belongs to the message that came before `until`.
         if (entry.cause > until) break read;
         this.#entries += 1;
-        if (entry.kind === "input" || entry.kind === "outcome") await loadShelvedIn(this.#options, entry);
+        const hash = shelvedHashIn(entry);
+        if (hash !== undefined) await this.#options.loadShelved(hash);
         const crank = reader.take(entry);
         if (crank !== undefined && !this.#take(crank)) return await this.#report();
       }
