@@ -103,14 +103,9 @@ export function hasNextStage(context: TurnContext): boolean {
   return !context.cancelAsked && context.stage + 1 < (context.plan?.stages.length ?? 0);
 }
 
-function requestOf(
-  context: TurnContext,
-  call: ModelCall,
-  ordinal: string,
-  bound: TurnContext["bound"] = context.bound,
-): InvocationRequest {
+function requestOf(context: TurnContext, call: ModelCall, ordinal: string): InvocationRequest {
   const entry = entryFor(context, call.name);
-  const earlier = entry === undefined ? undefined : bound?.[entry.canonicalName] ?? 0;
+  const earlier = entry === undefined ? undefined : context.bound?.[entry.canonicalName] ?? 0;
   return {
     ordinal,
     callId: call.callId,
@@ -150,7 +145,7 @@ export function stageRequests(context: TurnContext): readonly InvocationRequest[
   return context.calls.flatMap((call, index) => {
     const ordinal = ordinalOf(context.step, index);
     if (!wanted.has(ordinal)) return [];
-    const request = requestOf(context, call, ordinal, bound);
+    const request = requestOf({ ...context, bound }, call, ordinal);
     bound = boundWith(bound, [request]);
     return [request];
   });
