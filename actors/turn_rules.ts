@@ -71,6 +71,7 @@ function entryFor({ catalog: { hash }, given }: TurnContext, name: string): Cata
  * made once (CM-35, CM-57). Ids of other answers mean other calls: some providers count anew in every answer.
  */
 export function repeatsOf(calls: readonly ModelCall[]): ReadonlyMap<number, number> {
+  if (new Set(calls.map(({ callId }) => callId)).size === calls.length) return new Map();
   const first = new Map<string, number>();
   const repeats = new Map<number, number>();
   for (const [index, { callId, name, arguments: given, argumentsText }] of calls.entries()) {

@@ -68,6 +68,8 @@ export const limits = {
   reasksAtOnceMax: 8,
   reaskJitterMs: 50,
   recoveryAttemptsMax: 3,
+  /** Roots that are read from the store and brought up at once. */
+  wakesAtOnceMax: 32,
 
   questionOpenMs: 3_600_000,
   /** New questions of one session within the window; what would ask more is refused (B28). */

@@ -211,7 +211,10 @@ export function abandon(kernel: Kernel, root: RootAddress, ids: readonly IntentI
   }
 }
 
-/** Starts a re-ask behind the admission gate: at most 8 at once, so that a restart is no stampede (K19). */
+/**
+ * Starts a re-ask behind the admission gate: at most 8 at once, so that a restart is no stampede (K19). None passes before
+ * recovery is over: what they bring would all stand before the first thing that a client asks.
+ */
 export function restart(kernel: Kernel, what: Start): void {
   const key = intentKey(what.root, what.record.id);
   if (kernel.stopped !== undefined || what.record.withdrawn || kernel.running.has(key)) return;
@@ -237,8 +240,13 @@ export function restart(kernel: Kernel, what: Start): void {
       perform(kernel, { ...what, onEnd: () => leaveGate(kernel) }, running, own);
     });
   };
-  if (kernel.reasks.active < limits.reasksAtOnceMax) begin();
+  if (!kernel.paused && kernel.reasks.active < limits.reasksAtOnceMax) begin();
   else kernel.reasks.waiting.push(begin);
+}
+
+/** Recovery is over: opens the gate. */
+export function openGate(kernel: Kernel): void {
+  for (let places = limits.reasksAtOnceMax - kernel.reasks.active; places > 0; places--) admitNext(kernel);
 }
 
 /**
