@@ -16,7 +16,9 @@ import type { MemoryDisk } from "../support/memory_store.ts";
 import type { Life } from "./life.ts";
 import type { Outside } from "./outside.ts";
 import { messageOf, type PlannedCommand, type Scenario, type Tool } from "./scenario.ts";
-import { sourceOfVersion } from "./targets.ts";
+import { ownCapabilities } from "./own_tools.ts";
+import { declarationsOf } from "./served_tools.ts";
+import { sourcesOfVersion } from "./targets.ts";
 
 /** What a client knows of one of its commands. */
 export interface Ticket {
@@ -60,6 +62,8 @@ function agentWith(tools: readonly Tool[]): AgentDefinition {
     name: "play",
     model: "play/swarm",
     tools: tools.map((tool) => tool.name),
+    capabilities: ownCapabilities,
+    subagents: { max_depth: 2 },
   });
 }
 
@@ -184,14 +188,14 @@ export class Clients {
       root: session.replace("session/", "catalog/"),
       message: {
         type: "catalog.change",
-        sources: [this.#sourceOf(Number(command.key.slice(1)) % 3)] as never,
+        sources: this.#sourcesOf(Number(command.key.slice(1)) % 3) as never,
       },
       ref: { principal, key: command.key },
     });
   }
 
-  #sourceOf(version: number): CatalogSource {
-    return sourceOfVersion(version, this.#options.scenario.tools);
+  #sourcesOf(version: number): readonly CatalogSource[] {
+    return sourcesOfVersion(version, this.#options.scenario.tools);
   }
 
   #make(life: Life, runtime: Runtime, index: number): void {
@@ -200,7 +204,8 @@ export class Clients {
       agent: agentWith(this.#options.scenario.tools),
       coreRevision: "core-1",
       home: "simulation",
-      sources: [this.#sourceOf(1)],
+      sources: this.#sourcesOf(1),
+      servers: declarationsOf(this.#options.scenario.servers ?? 0),
       policy: HostPolicy.parse({}),
       budget: this.#options.budgetOf(index),
     }).then((address) => {

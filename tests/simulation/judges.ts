@@ -52,7 +52,7 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
   await judgeReplay(one);
   await judgeEffects(one);
   judgeBudgets(one);
-  judgeTasks(one);
+  await judgeTasks(one);
   judgeRest(one);
   return new Set([...streams.values()].flatMap((entries) => entries.flatMap(namesOf)));
 }

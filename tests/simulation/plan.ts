@@ -45,8 +45,11 @@ export interface Plan {
   readonly isUnruly: boolean;
   /** Chance that a life has nobody who answers questions. */
   readonly silence: number;
-  /** `letters`: many messages, all from one session to another. `catalogs`: one session's tools change all the time. */
-  readonly theme: "mixed" | "letters" | "catalogs";
+  /**
+   * `letters`: many messages, all from one session to another. `catalogs`: one session's tools change all the time. The
+   * others: one session that does little else; a mixed play has a bit of some of them.
+   */
+  readonly theme: "mixed" | "letters" | "catalogs" | "family" | "tasks" | "servers" | "schedules";
   /** Bounds of the runtime that are lower in this run, so that what is rare elsewhere happens here. */
   readonly bounds: Bounds;
 }
@@ -115,9 +118,15 @@ export function planOf(seed: number): Plan {
     canVerify: dice.chance(0.5),
     isUnruly: dice.chance(0.6),
     silence: dice.chance(0.15) ? 0.5 : 0,
-    theme: dice.chance(0.15) ? "letters" : dice.chance(0.08) ? "catalogs" : "mixed",
+    theme: drawTheme(dice),
     bounds: drawBounds(dice),
   };
+}
+
+function drawTheme(dice: Dice): Plan["theme"] {
+  if (dice.chance(0.12)) return "letters";
+  if (dice.chance(0.08)) return "catalogs";
+  return dice.chance(0.16) ? dice.pick(["family", "tasks", "servers", "schedules"]) : "mixed";
 }
 
 function drawBounds(dice: Dice): Bounds {

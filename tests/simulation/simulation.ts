@@ -12,7 +12,8 @@ import { drain, type Life, type Nature, type Sleeper, type StoreCall } from "./l
 import { Lives } from "./lives.ts";
 import { Outside } from "./outside.ts";
 import { type Plan, planOf } from "./plan.ts";
-import { createDice, type Dice, scriptedScenario, swarmScenario } from "./scenario.ts";
+import { createDice, type Dice, scriptedScenario } from "./scenario.ts";
+import { swarmScenario } from "./swarm.ts";
 import { taskScenario } from "./task_scenario.ts";
 
 /** Steps within which everything must have settled (notes 7.2). */
