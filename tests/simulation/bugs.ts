@@ -3,6 +3,7 @@ import type { WiredMachines } from "../../actors/wiring.ts";
 import type { PerformerResult } from "../../src/effects/performer.ts";
 import type { Commit, Store, StoreKey } from "../../src/journal/store.ts";
 import type { CrankDesk } from "../../src/kernel/desk.ts";
+import type { Redactor } from "../../src/redact/redactor.ts";
 import type { Runtime } from "../../src/runtime.ts";
 import type { HostPerformers } from "../../src/host_services.ts";
 import type { MemoryStore } from "../support/memory_store.ts";
@@ -14,6 +15,7 @@ export interface Bug {
   readonly store?: (store: MemoryStore) => Store;
   readonly performers?: (performers: HostPerformers) => HostPerformers;
   readonly wire?: (desk: CrankDesk) => WiredMachines;
+  readonly redactor?: () => Redactor;
   readonly onStart?: (runtime: Runtime) => void;
 }
 

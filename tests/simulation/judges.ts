@@ -16,6 +16,8 @@ import { principal } from "./clients.ts";
 import { judgeEffects } from "./effect_judges.ts";
 import type { Complain, Evidence } from "./evidence.ts";
 import { judgeTasks } from "./task_judges.ts";
+import { judgeRights } from "./rights_judges.ts";
+import { judgeSecrets } from "./secrets.ts";
 import { forgetCatalogs, recoveries } from "./lives.ts";
 
 /** The evidence, read back from the disk by the reader that everybody uses. */
@@ -53,6 +55,8 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
   await judgeEffects(one);
   judgeBudgets(one);
   await judgeTasks(one);
+  judgeRights(one);
+  judgeSecrets(evidence, evidence.said, complain);
   judgeRest(one);
   return new Set([...streams.values()].flatMap((entries) => entries.flatMap(namesOf)));
 }

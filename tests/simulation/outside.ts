@@ -22,6 +22,8 @@ import { playModel } from "./play_model.ts";
 import { type ServerMemory, SimulatedServers } from "./servers.ts";
 import { blobsOf, builtinOf, type Given, openTask, ownOf, refused } from "./targets.ts";
 import { hire } from "./task_scenario.ts";
+import { withSecret } from "./secrets.ts";
+import type { Sites } from "./sites.ts";
 import { workAs } from "./works.ts";
 
 /** One application of an effect: what cannot be taken back. */
@@ -66,6 +68,7 @@ export interface OutsideOptions {
   readonly canVerify: boolean;
   readonly trace: (line: string) => void;
   readonly bug: Bug;
+  readonly sites: Sites;
 }
 
 /** Targets, model and wire of one simulation. */
@@ -105,7 +108,7 @@ export class Outside {
 
   /** The performers of one life: the runtime's own, with targets that only move when the driver says so. */
   performersOf(life: Life, services: HostServices): HostPerformers {
-    const { scenario } = this.#options;
+    const { scenario, sites } = this.#options;
     const { conversations, catalogOf, rawArguments, seams, journal, tasks, agents, schedules, redactor } =
       services;
     let current: Started | undefined;
@@ -134,7 +137,7 @@ export class Outside {
       redactor,
       rawArguments,
       providerOf: (_name, root) =>
-        playModel({ life, root, scenario, performed: this.performed, send: this.#send }),
+        playModel({ life, root, scenario, performed: this.performed, sites, send: this.#send }),
       transcript: (root, intent) => conversations.transcript(root, intent),
       exposureOf: (root) => conversations.exposureOf(root),
       catalogOf,
@@ -219,7 +222,7 @@ export class Outside {
     started: Started | undefined,
     given: Given,
   ): Promise<ToolResultEnvelope> {
-    const { text, signal } = given;
+    const { signal } = given;
     if (started === undefined) throw new Error(`The tool "${tool.name}" was called by nobody`);
     const { performance, fate } = started;
     const { root, key } = performance;
@@ -228,21 +231,22 @@ export class Outside {
     this.#send({ life, name: tool.name, root, key, fate, signal }, {
       apply: () => void (isMet = this.#apply(life, tool, performance)),
       answer: () => {
-        if (!isMet) resolve(errorEnvelope(failure("tool_failed", "It is not as it was any more")));
-        else if (tool.opensTask === true) {
-          openTask(given).then(
-            (isOpen) => isOpen ? resolve(textEnvelope(text)) : reject(new Error("There is no task")),
-            reject,
-          );
-        } else if (fate === "ok" || fate === "late" || fate === "twice") {
-          resolve(textEnvelope(`${tool.name} ${text}`));
-        } else if (fate === "long") resolve(textEnvelope(long));
-        else if (fate === "poison") resolve(textEnvelope(poisons.result));
-        else if (fate === "no") resolve(errorEnvelope(failure("tool_failed", "The tool said no")));
-        else reject(new Error("The connection broke off"));
+        if (!isMet) return resolve(errorEnvelope(failure("tool_failed", "It is not as it was any more")));
+        const isLost = fate === "break_before" || fate === "break_after";
+        const say = () =>
+          isLost ? reject(new Error("The connection broke off")) : resolve(this.#said(tool, given, fate));
+        if (tool.opensTask !== true || fate === "no" || fate === "break_before") return say();
+        openTask(given).then((isOpen) => isOpen ? say() : reject(new Error("There is no task")), reject);
       },
     });
     return promise;
+  }
+
+  #said(tool: Tool, { text }: Given, fate: Fate): ToolResultEnvelope {
+    if (fate === "long") return textEnvelope(long);
+    if (fate === "poison") return textEnvelope(poisons.result);
+    if (fate === "no") return errorEnvelope(failure("tool_failed", "The tool said no"));
+    return textEnvelope(withSecret(`${tool.name} ${text}`, this.#options.sites));
   }
 
   /** A tool of the runtime itself is begun: whatever it does follows from that. */
@@ -285,7 +289,13 @@ export class Outside {
   }
 
   readonly #send: Send = (what, does) => {
-    this.attempts.push({ ...what, ...does, isApplied: false, isOver: false });
+    const attempt = { ...what, ...does, isApplied: false, isOver: false };
+    this.attempts.push(attempt);
+    if (!this.#options.sites.strikes("target_prompt")) return;
+    // Within this turn of the loop, as far as it goes on by itself.
+    Promise.resolve().then(() => {
+      while (attempt.life.isAlive && nextOf(attempt) !== undefined) this.advance(attempt);
+    });
   };
 
   #isApplied(tool: Tool, key: string): boolean {

@@ -1,6 +1,7 @@
 /** What a run is made of besides its play: crashes, faults, and how wildly things are ordered. Drawn from a seed. */
 import { createRandom } from "../support/world.ts";
 import { createDice, type Dice } from "./scenario.ts";
+import { drawSites, type Site } from "./sites.ts";
 
 /** One end of the process. Counted within its own life, from 1. */
 export interface Crash {
@@ -50,6 +51,8 @@ export interface Plan {
    * others: one session that does little else; a mixed play has a bit of some of them.
    */
   readonly theme: "mixed" | "letters" | "catalogs" | "family" | "tasks" | "servers" | "schedules";
+  /** Where bad luck strikes in this run. */
+  readonly sites: readonly Site[];
   /** Bounds of the runtime that are lower in this run, so that what is rare elsewhere happens here. */
   readonly bounds: Bounds;
 }
@@ -96,6 +99,7 @@ export function scriptedPlan(crashes: readonly Crash[], changes: Partial<Plan> =
     isUnruly: false,
     silence: 0,
     theme: "mixed",
+    sites: [],
     bounds: {},
     ...changes,
   };
@@ -119,6 +123,7 @@ export function planOf(seed: number): Plan {
     isUnruly: dice.chance(0.6),
     silence: dice.chance(0.15) ? 0.5 : 0,
     theme: drawTheme(dice),
+    sites: drawSites(dice),
     bounds: drawBounds(dice),
   };
 }

@@ -6,6 +6,8 @@ import type { Send } from "./attempt.ts";
 import type { Life } from "./life.ts";
 import type { Performed } from "./outside.ts";
 import type { Scenario } from "./scenario.ts";
+import { withSecret } from "./secrets.ts";
+import type { Sites } from "./sites.ts";
 import { eventsOf } from "./targets.ts";
 
 /** Options of {@linkcode playModel}. */
@@ -14,11 +16,12 @@ export interface PlayModelOptions {
   readonly root: RootAddress;
   readonly scenario: Scenario;
   readonly performed: readonly Performed[];
+  readonly sites: Sites;
   readonly send: Send;
 }
 
 /** The model of one root in one life. */
-export function playModel({ life, root, scenario, performed, send }: PlayModelOptions): ModelProvider {
+export function playModel({ life, root, scenario, performed, sites, send }: PlayModelOptions): ModelProvider {
   const wait = () =>
     new Promise<void>((resolve) => {
       const what = { life, name: "model", root, key: `${root} model`, fate: "no" as const };
@@ -36,7 +39,12 @@ export function playModel({ life, root, scenario, performed, send }: PlayModelOp
       const isChild = life.runtime?.kernel.records.get(root)?.parent !== undefined;
       await wait();
       const answer = scenario.answer(messages[asked]?.text ?? "", step, isChild);
-      yield* eventsOf(answer, { place: `${asked}_${step}`, told });
+      const isPlain = answer.text.length < 100 && !answer.text.startsWith("poison");
+      const text = isPlain ? withSecret(answer.text, sites) : answer.text;
+      const calls = answer.calls.map((one) =>
+        one.text === undefined ? one : { ...one, text: withSecret(one.text, sites) }
+      );
+      yield* eventsOf({ ...answer, text, calls }, { place: `${asked}_${step}`, told });
     },
   };
 }

@@ -13,6 +13,7 @@ import {
   tooLong,
   tools,
 } from "./scenario.ts";
+import { markOf } from "./rights_judges.ts";
 import { servedNames } from "./served_tools.ts";
 import { hire } from "./task_scenario.ts";
 
@@ -158,7 +159,7 @@ function swarmCommands({ dice, sessions, theme, isPoison }: Draw): PlannedComman
       key,
       to,
       kind,
-      text: isPoison() ? `${poisons.input} ${key}` : `swarm ${key}`,
+      text: `${isPoison() ? poisons.input : "swarm"} ${key} ${markOf(key)}`,
       after,
       ...(kind === "relay" ? { relayTo } : {}),
       ...(kind === "cancel" ? drawCancel(dice) : {}),
