@@ -47,6 +47,7 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
   for (const { address } of records) streams.set(address, await entriesOf(reader, address));
   const one: Case = { evidence, reader, records, streams, complain };
   judgeRoots(one);
+  judgeOwner(one);
   judgeMarks(one);
   judgeCommands(one);
   judgeLetters(one);
@@ -96,6 +97,19 @@ function judgeRoots({ records, streams, complain }: Case): void {
         complain("I6", `The epoch of ${root} falls at ${entry.seq}`);
       }
     });
+  }
+}
+
+/** I13: once a later epoch has written anything, no earlier one writes again, to whatever stream. */
+function judgeOwner({ evidence, streams, complain }: Case): void {
+  const rows = evidence.disk.list({ prefix: prefixes.logs })
+    .toSorted((left, right) => left.versionstamp < right.versionstamp ? -1 : 1);
+  let latest = 0;
+  for (const { key } of rows) {
+    const [root, first] = [String(key[1]), Number(key[2])];
+    const epoch = streams.get(root)?.[first - 1]?.epoch ?? latest;
+    if (epoch < latest) complain("I13", `Epoch ${epoch} wrote ${root} at ${first}, after epoch ${latest}`);
+    latest = Math.max(latest, epoch);
   }
 }
 
@@ -157,7 +171,7 @@ function inputOf(entry: Entry): InputBody | undefined {
   return (entry.body as unknown as { readonly input: InputBody }).input;
 }
 
-/** K13: what one root sent to another arrives, once, in its order. */
+/** I15, K13: what one root sent to another arrives, once, in its order. */
 function judgeLetters({ streams, complain }: Case): void {
   const sent = new Map<string, unknown[]>();
   const taken = new Map<string, unknown[]>();
@@ -179,7 +193,7 @@ function judgeLetters({ streams, complain }: Case): void {
     const [out, back] = [sent.get(name) ?? [], taken.get(name) ?? []];
     if (!isSameJson(out, back)) {
       complain(
-        "K13",
+        "I15",
         `${name}: ${out.length} messages sent, ${back.length} taken, or others, or in another order`,
       );
     }
@@ -190,22 +204,26 @@ interface OutcomeOf {
   readonly id: string;
 }
 
-/** K2, K12: an outcome names an intent before it, and is the only one; late ones are notes. Nothing is dropped twice. */
+/** I14, K2, K12: an outcome names an intent before it, and is the only one; late ones are notes. Nothing is dropped twice. */
 function judgeIntents({ streams, complain }: Case): void {
   for (const [root, entries] of streams) {
     const open = new Set<string>();
     const asked = new Set<string>();
+    const harmful = new Set<string>();
     for (const { kind, type, cause, seq, body } of entries) {
       const { id } = (body ?? {}) as unknown as OutcomeOf;
       if (kind === "intent") {
         const position = `${cause}.${(body as { readonly n: number }).n}`;
         if (asked.has(position)) complain("K2", `${root} asks twice as ${position}, at ${seq}`);
         asked.add(position);
+        if ((body as { readonly effect?: string }).effect !== "idempotent") harmful.add(position);
         open.add(position);
       } else if (kind === "outcome" && !open.delete(id)) {
         complain("K12", `${root} has an outcome of ${id} at ${seq}, which nobody waits for`);
       } else if (kind === "note" && type === "dropped" && !open.delete(id)) {
         complain("K11", `${root} drops ${id} at ${seq}, which is not open`);
+      } else if (kind === "note" && type === "dropped" && harmful.has(id)) {
+        complain("I14", `${root} drops ${id} at ${seq}, which could hurt`);
       } else if (kind === "note" && type === "late_outcome" && (!asked.has(id) || open.has(id))) {
         complain("K12", `${root} calls the outcome of ${id} late at ${seq}, which it is not`);
       }

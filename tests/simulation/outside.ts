@@ -55,6 +55,11 @@ export interface Performed {
   conversation?: string;
 }
 
+/** An answer of a target that its process got. */
+export interface Heard extends Pick<LedgerLine, "root" | "id" | "life"> {
+  readonly fate: Fate;
+}
+
 /** True if the intent of a performance was in the store when it started. */
 export function wasDurable({ id, durableTo }: Performed): boolean {
   return durableTo >= Number(id.split(".")[0]);
@@ -75,6 +80,8 @@ export interface OutsideOptions {
 export class Outside {
   readonly ledger: LedgerLine[] = [];
   readonly performed: Performed[] = [];
+  /** What targets answered to processes that lived. */
+  readonly heard: Heard[] = [];
   attempts: Attempt[] = [];
   readonly #options: OutsideOptions;
   readonly #memory: ServerMemory = { tasks: new Map(), versions: new Map() };
@@ -231,6 +238,7 @@ export class Outside {
     this.#send({ life, name: tool.name, root, key, fate, signal }, {
       apply: () => void (isMet = this.#apply(life, tool, performance)),
       answer: () => {
+        this.heard.push({ root, id: performance.id, life: life.number, fate: isMet ? fate : "no" });
         if (!isMet) return resolve(errorEnvelope(failure("tool_failed", "It is not as it was any more")));
         const isLost = fate === "break_before" || fate === "break_after";
         const say = () =>

@@ -53,6 +53,8 @@ export interface Plan {
   readonly theme: "mixed" | "letters" | "catalogs" | "family" | "tasks" | "servers" | "schedules";
   /** Where bad luck strikes in this run. */
   readonly sites: readonly Site[];
+  /** Steps within which everything must have settled; 10,000 without. */
+  readonly stepsMax?: number;
   /** Bounds of the runtime that are lower in this run, so that what is rare elsewhere happens here. */
   readonly bounds: Bounds;
 }

@@ -138,7 +138,8 @@ class Simulation {
   async #untilQuiet(): Promise<void> {
     await drain();
     while (this.#violations.length === 0) {
-      if (this.#steps >= stepsMax) return this.#complain("I11", `Not settled after ${stepsMax} steps`);
+      const most = this.#plan.stepsMax ?? stepsMax;
+      if (this.#steps >= most) return this.#complain("I11", `Not settled after ${most} steps`);
       if (!await this.#lives.turn()) {
         const step = this.#chooseStep();
         if (step === undefined) {

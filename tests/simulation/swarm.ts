@@ -46,10 +46,14 @@ export function swarmScenario(dice: Dice, theme: Plan["theme"]): Scenario {
   const plain = tools.filter(() => dice.chance(extras.tools.length > 0 ? often / 3 : often));
   const special = [...extras.tools.map(({ name }) => name), ...servedNames(extras.servers)];
   const menu = [...plain.map(({ name }) => name), ...special];
+  // What falls due gives prompts, and those make more that falls due.
+  let schedulesLeft = 4;
   const draw = (isChild: boolean): Call => {
     if (dice.chance(0.04)) return { tool: "nothing" };
     const from = special.length > 0 && !isChild && dice.chance(0.5) ? special : menu;
-    return callOf(dice, dice.pick(from));
+    const tool = dice.pick(from);
+    if (tool === "schedule_manage" && schedulesLeft-- <= 0) return { tool, given: { action: "list" } };
+    return callOf(dice, tool);
   };
   return {
     sessions,
@@ -77,6 +81,8 @@ export function swarmScenario(dice: Dice, theme: Plan["theme"]): Scenario {
       if (takePoison(0.06)) return "poison";
       if (calm || dice.chance(0.6)) return dice.chance(0.03) ? "long" : "ok";
       return dice.pick([
+        "no",
+        "no",
         "no",
         "break_before",
         "break_after",
