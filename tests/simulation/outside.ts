@@ -8,7 +8,7 @@ import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import type { Performance, Performer, PerformerResult } from "../../src/effects/performer.ts";
 import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
 import { keys } from "../../src/journal/keys.ts";
-import { createHostMcpCall } from "../../src/host/host_mcp_call.ts";
+
 import type { HostPerformers, HostServices } from "../../src/host_services.ts";
 import { errorEnvelope, textEnvelope } from "../../src/tools/tool.ts";
 import type { MemoryDisk } from "../support/memory_store.ts";
@@ -19,6 +19,7 @@ import { type Fate, long, poisons, type Scenario, type Tool, toolNamed, tools } 
 import { noServers } from "../support/servers.ts";
 import { ownCapabilities, ownTools } from "./own_tools.ts";
 import { playModel } from "./play_model.ts";
+import { servedCalls } from "./served_calls.ts";
 import { type ServerMemory, SimulatedServers } from "./servers.ts";
 import { blobsOf, builtinOf, type Given, openTask, ownOf, refused } from "./targets.ts";
 import { hire } from "./task_scenario.ts";
@@ -138,7 +139,7 @@ export class Outside {
       tasks,
       agents,
       schedules: (root, key) => schedules.of(root, key),
-      mcp: createHostMcpCall(services, connections as never),
+      mcp: servedCalls(services, connections),
     });
     const generate = createModelGenerate({
       redactor,

@@ -247,7 +247,7 @@ export const ruleBugs: readonly Canary[] = [
           ({ context }) => (context as { readonly cancelAsked: boolean }).cancelAsked,
         ),
     },
-    rules: ["I14", "K11", "K20"],
+    rules: ["I14", "K11", "K20", "K25", "I11"],
     plan: asMixed,
   },
   {
@@ -274,7 +274,7 @@ export const ruleBugs: readonly Canary[] = [
     name: "a root sleeps while its entries are on their way",
     of: "K22",
     bug: { onStart: sleepingEarly },
-    rules: ["I6", "K20", "K2", "K12", "K25", "I11", "K3"],
+    rules: ["I6", "K20", "K2", "K12", "K25", "I11", "K3", "K14", "K19", "DM-122"],
     plan: (plan) => ({ ...asMixed(plan), isUnruly: true }),
   },
 ];

@@ -28,7 +28,7 @@ export function knownSecrets(): KnownSecrets {
 
 /** A text with the secret in it, if this site strikes. */
 export function withSecret(text: string, sites: Sites): string {
-  return sites.strikes("secret_told") ? `${text} ${sites.pick(encodings)} end` : text;
+  return sites.strikes("secret_told") ? `${text} ${sites.pick("secret_told", encodings)} end` : text;
 }
 
 /** I9: no encoding of the secret stands in a row, a reply, a question, a line of the log, or what a model was given. */

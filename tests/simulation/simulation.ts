@@ -57,7 +57,7 @@ class Simulation {
     const note = (line: string) => void this.#trace.push(`${this.#steps} ${line}`);
     const complain = (rule: string, message: string) => this.#complain(rule, message);
     // Of their own dice: a run without a site is the same run.
-    const sites = new Sites(plan.sites, createDice(createRandom(plan.seed ^ 0x51735)));
+    const sites = new Sites(plan.sites, (site) => createDice(createRandom(plan.seed ^ (0x51735 + site))));
     this.#bounds = new BoundsJudge(plan.bounds, complain);
     const outside = new Outside({ disk, scenario, canVerify: plan.canVerify, trace: note, bug, sites });
     const { isUnruly } = plan;

@@ -3,6 +3,7 @@ import type { Entry } from "../../schemas/entry.ts";
 import { sessionOf } from "../../schemas/ids.ts";
 import { isAtRest, isEnd, TaskRecord } from "../../schemas/task.ts";
 import { ConversationFold } from "../../src/effects/conversation_fold.ts";
+import { peek } from "../../src/peek.ts";
 import { readTasks } from "../../src/tasks/task_rows.ts";
 import type { Case } from "./judges.ts";
 
@@ -47,7 +48,10 @@ function judgeTold({ streams, complain }: Case, record: TaskRecord | undefined):
     complain("DM-122", `${address} told its session of its end ${letters.length} times`);
   }
   const end = letters[0]?.seq ?? Infinity;
-  const begins = entries.findLast(({ kind, type }) => kind === "intent" && type === "model.generate");
+  // Another try of the same step is told what the first was told.
+  const begins = entries.findLast(({ kind, type, body }) =>
+    kind === "intent" && type === "model.generate" && peek(body, "args", "attempt") === undefined
+  );
   const fold = new ConversationFold();
   for (const entry of entries) fold.take(entry);
   const told = fold.messages.filter(({ text }) => text.includes(`your background task ${id} `)).length;
