@@ -24,7 +24,8 @@ export class BoundsJudge {
     over("re-asks at once", kernel.reasks.active, this.#bounds.reasksAtOnceMax);
     // One crank may end while the last place is free; births, quarantines and letters to nobody are units as well.
     over("unwritten units", journal.writer.unwritten, this.#bounds.unitsUnwrittenMax + unboundUnits);
-    for (const { address, mailbox } of kernel.roots.values()) {
+    const waiting = [...kernel.roots.values()].map(({ address, mailbox }) => [address, mailbox] as const);
+    for (const [address, mailbox] of [...waiting, ...kernel.parked]) {
       // Only commands of clients are bounded: facts come as they come (K15).
       const given = mailbox.filter((mail) => mail.kind === "input" && mail.body.command !== undefined).length;
       over(`commands in the mailbox of ${address}`, given, this.#bounds.mailboxMessagesMax);

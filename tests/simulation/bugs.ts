@@ -50,7 +50,7 @@ export const canaries: readonly Canary[] = [
     name: "recovery takes what is not idempotent for harmless and asks again",
     of: "R6",
     bug: forgettingEffects(),
-    rules: ["I1"],
+    rules: ["I1", "K3"],
   },
   {
     name: "an inbox row is deleted in a commit after the one that takes its message",

@@ -260,11 +260,14 @@ function judgeLate({ evidence: { outside, life }, streams, complain }: Case): vo
 const words = "The outcome of this call is unknown. Do not repeat it";
 
 /** R9: a model that is told of a call whose outcome is unknown is told so in words. */
-function judgeWords({ evidence, complain }: Case, { root, name, intents, result }: Story): void {
+function judgeWords({ evidence, streams, complain }: Case, { root, name, intents, result }: Story): void {
   if (result?.outcome !== "unknown") return;
   const end = intents.at(-1)?.seq ?? 0;
   for (const { root: of, key, conversation } of evidence.outside.performed) {
     if (of !== root || positionIn(key) <= end) continue;
+    // What an epoch began early and lost was another conversation.
+    const epoch = streams.get(root)?.[positionIn(key) - 1]?.epoch;
+    if (!isOutside(key) && !key.endsWith(`@${epoch}`)) continue;
     if (conversation?.includes(`"callId":"${result.callId}"`) !== true) continue;
     const messages = JSON.parse(conversation) as { readonly callId?: string; readonly text?: string }[];
     const told = messages.findLast(({ callId }) => callId === result.callId)?.text;

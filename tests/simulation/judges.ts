@@ -181,7 +181,11 @@ function judgeLetters({ streams, complain }: Case): void {
   for (const [root, entries] of streams) {
     for (const entry of entries) {
       const input = inputOf(entry);
-      if (input?.sender !== undefined) push(taken, `${input.sender} to ${root}`, input.message);
+      // That a root is out of service, the kernel says in its place.
+      const isOfKernel = input?.message.type.startsWith("child.") === true;
+      if (input?.sender !== undefined && !isOfKernel) {
+        push(taken, `${input.sender} to ${root}`, input.message);
+      }
       if (entry.kind !== "message") continue;
       const { to, message } = entry.body as { readonly to: string; readonly message: unknown };
       // A dead letter: to nobody, or to a session whose birth was cut off, which no client ever heard of.

@@ -10,7 +10,7 @@ import type { PerformerResult, Performers } from "../../src/effects/performer.ts
 import type { StoreKey } from "../../src/journal/store.ts";
 import type { Runtime } from "../../src/runtime.ts";
 import type { Bug, Canary } from "./bug.ts";
-import type { Plan } from "./plan.ts";
+import type { Bounds, Plan } from "./plan.ts";
 import { misguidedTurn, wirePoisonous } from "./poisonous.ts";
 import { withCommit } from "./store_bugs.ts";
 
@@ -144,7 +144,7 @@ function losingNews(runtime: Runtime): void {
 }
 
 /** Bounds of the process that somebody lifted. */
-function lifting(bounds: Partial<typeof limits>): Bug {
+function lifting(bounds: Bounds): Bug {
   return {
     wire: (desk) => {
       Object.assign(limits, bounds);
@@ -223,18 +223,25 @@ export const ruleBugs: readonly Canary[] = [
     plan: (plan) => ({ ...plan, theme: "family" }),
   },
   {
-    name: "all effects are asked for again at once",
+    name: "a mailbox takes whatever comes",
     of: "I12",
-    bug: lifting({ reasksAtOnceMax: 1_000 as never }),
+    bug: lifting({ mailboxMessagesMax: 1_000 }),
     rules: ["I12"],
-    plan: (plan) => ({ ...asMixed(plan), bounds: { reasksAtOnceMax: 1 } }),
+    plan: (plan) => ({
+      ...plan,
+      theme: "letters",
+      isUnruly: true,
+      sites: ["wake_slow"],
+      weights: { task: 3, store: 1, effect: 1, client: 8, time: 0.3 },
+      bounds: { mailboxMessagesMax: 1 },
+    }),
   },
   {
     name: "ports come back from a restart under other positions",
     of: "K2",
     bug: misplacing(),
-    rules: ["K2", "K20", "I11"],
-    plan: (plan) => ({ ...plan, stepsMax: 2_500 }),
+    rules: ["K2", "K20", "I11", "K14", "K19"],
+    plan: (plan) => ({ ...plan, stepsMax: 1_500 }),
   },
   {
     name: "a canceled turn ends without waiting for its calls",
@@ -248,7 +255,7 @@ export const ruleBugs: readonly Canary[] = [
         ),
     },
     rules: ["I14", "K11", "K20", "K25", "I11"],
-    plan: asMixed,
+    plan: (plan) => ({ ...asMixed(plan), stepsMax: 1_500 }),
   },
   {
     name: "a watcher misses news",
@@ -261,20 +268,26 @@ export const ruleBugs: readonly Canary[] = [
     of: "K18",
     bug: laggingBlobs(),
     rules: ["I6", "K20", "K25", "I11", "I8"],
-    plan: (plan) => ({ ...plan, stepsMax: 2_500, bounds: { entryBodyBytesMax: 200 } }),
+    plan: (plan) => ({ ...plan, stepsMax: 1_500, bounds: { entryBodyBytesMax: 200 } }),
   },
   {
     name: "a snapshot is taken for younger than it is",
     of: "K20",
     bug: { onStart: misdating },
     rules: ["K20", "K25", "I11", "I8"],
-    plan: (plan) => ({ ...plan, isUnruly: true, stepsMax: 2_500, bounds: { snapshotEveryEntries: 2 } }),
+    plan: (plan) => ({ ...plan, isUnruly: true, stepsMax: 1_500, bounds: { snapshotEveryEntries: 2 } }),
   },
   {
     name: "a root sleeps while its entries are on their way",
     of: "K22",
     bug: { onStart: sleepingEarly },
     rules: ["I6", "K20", "K2", "K12", "K25", "I11", "K3", "K14", "K19", "DM-122"],
-    plan: (plan) => ({ ...asMixed(plan), isUnruly: true }),
+    plan: (plan) => ({
+      ...asMixed(plan),
+      isUnruly: true,
+      sites: ["commit_slow"],
+      weights: { task: 3, store: 0.3, effect: 3, client: 8, time: 1 },
+      stepsMax: 1_500,
+    }),
   },
 ];
