@@ -21,6 +21,12 @@ export async function patiently<T>(kernel: Kernel, durable: Promise<T>): Promise
   }
 }
 
+/** Begins something that is awaited until it is durable; not begun at all while the store takes nothing. */
+export async function begin<T>(kernel: Kernel, start: () => Promise<T>): Promise<T> {
+  refuseWhileBlocked(kernel);
+  return await patiently(kernel, start());
+}
+
 async function untilBlocked(kernel: Kernel, signal: AbortSignal): Promise<never> {
   const { clock } = kernel.seams;
   let wakeAtMs = clock.now() + limits.storePatienceMs;
