@@ -103,6 +103,8 @@ export const RootRecord = z.strictObject({
   title: z.string().max(200),
   /** The task of a child agent's session: only that may tell it anything, and it is told if the session is lost. */
   parent: RootAddress.exactOptional(),
+  /** Its stream lost its end in a salvage: what it did after `seq`, up to `lost`, is not known any more. */
+  cut: z.strictObject({ seq: z.int().min(1), lost: z.int().min(1), epoch: z.int().min(0) }).exactOptional(),
   /** Set for a fork: where its entries come from. */
   origin: ForkOrigin.exactOptional(),
   /** Of a session that a program or a person began by the API: who that was. Without it, it is the operator's. */

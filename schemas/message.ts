@@ -73,6 +73,8 @@ export const SessionMessage = z.discriminatedUnion("type", [
     scope: CancelScope.exactOptional(),
     /** Which call of the turn that runs, for the scope `call`: `call/<step>.<i>`. */
     call: z.string().max(128).exactOptional(),
+    /** Prompts that wait end too, whatever the scope: they may have been done in a part that is lost. */
+    prompts: z.literal("all").exactOptional(),
   }),
   /** Answers for the whole session end: those that a principal gave, or all (DM-36). */
   z.strictObject({ type: z.literal("session.revoke"), principal: Principal.optional() }),

@@ -27,6 +27,7 @@ import { type Journal, openJournal } from "./journal/journal.ts";
 import type { Store, StoreError } from "./journal/store.ts";
 import { type Acknowledgements, submit } from "./kernel/command.ts";
 import { type Kernel, KernelError, type KernelEvent, observersOf } from "./kernel/kernel.ts";
+import { begin } from "./kernel/patience.ts";
 import { passivateIdle } from "./kernel/passivate.ts";
 import { recover, type Recovery } from "./kernel/recover.ts";
 import type { Made } from "./kernel/create_once.ts";
@@ -108,7 +109,7 @@ export interface SessionDraft {
 
 /** A prompt that was given: accepted means durable; the report comes when its turn has ended, durably. */
 export interface GivenPrompt {
-  readonly accepted: () => Promise<void>;
+  readonly accepted: Acknowledgements["accepted"];
   readonly report: Promise<TurnReport>;
 }
 
@@ -275,11 +276,11 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
   return {
     ...shown,
     send,
-    createSession: (draft) => createSession(kernel, draft),
-    forkSession: (order) => forkSession(kernel, order, options.redactor),
+    createSession: (draft) => begin(kernel, () => createSession(kernel, draft)),
+    forkSession: (order) => begin(kernel, () => forkSession(kernel, order, options.redactor)),
     declareServers: (session, servers) => declareServers(kernel, session, servers),
     refreshServers: (session) => refreshServers(kernel, session),
-    spawnSession: (order) => spawnSession(kernel, order),
+    spawnSession: (order) => begin(kernel, () => spawnSession(kernel, order)),
     prompt: (session, text, given) => give(session, { type: "session.prompt", text }, given),
     registerProgram: (registration) => programs.register(registration),
     call: (session, call, given) => give(session, { type: "session.call", call }, given),

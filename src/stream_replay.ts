@@ -27,8 +27,9 @@ export async function replayStream(options: StreamReplayOptions): Promise<Replay
     for await (const page of pages) {
       for (const entry of page) {
         if (entry.cause > until) break;
-        await exposure.take(entry);
-        await calls.take(entry);
+        // Few entries have to wait for anything.
+        const waits = [exposure.take(entry), calls.take(entry)];
+        for (const wait of waits) if (wait !== undefined) await wait;
         if (entry.seq <= (options.origin?.seq ?? 0)) await common.take(entry);
       }
       yield page;

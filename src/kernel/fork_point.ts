@@ -1,4 +1,5 @@
 /** Finds the place where a session is forked: brings its machine there, and refuses what is no border of a crank (K24). */
+import { shelvedHashIn } from "../journal/named_blobs.ts";
 import type { CheckpointBody, CreatedBody, Entry } from "../../schemas/entry.ts";
 import { comparePositions, type RootAddress } from "../../schemas/ids.ts";
 import { OriginHash } from "../fork_origin.ts";
@@ -7,7 +8,6 @@ import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank 
 import { type PortRecord } from "./desk.ts";
 import { type Kernel, KernelError } from "./kernel.ts";
 import { LiveRoot } from "./live_root.ts";
-import { loadShelvedIn } from "./wake.ts";
 
 /** A session as it was behind one of its entries. */
 export interface ForkPoint {
@@ -82,7 +82,8 @@ class ForkReader {
   async #take(entry: Entry): Promise<void> {
     this.#at = entry.at;
     await this.#hash.take(entry);
-    await loadShelvedIn(this.#kernel, entry);
+    const hash = shelvedHashIn(entry);
+    if (hash !== undefined) await this.#kernel.loadShelved(hash);
     this.#feed(this.#cranks.take(entry));
   }
 

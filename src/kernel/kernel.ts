@@ -13,6 +13,7 @@ import type { Seams } from "../seams.ts";
 import type { CrankDesk } from "./desk.ts";
 import type { LiveRoot } from "./live_root.ts";
 import type { Mail } from "./mail.ts";
+import type { Waking } from "./waking.ts";
 
 /** An effect that is being carried out. It belongs to the runtime, not to the root that asked (K22). */
 export interface Running {
@@ -99,7 +100,7 @@ export interface Kernel {
   readonly records: Map<RootAddress, RootRecord>;
   /** Mail of roots that are being woken or rebuilt. */
   readonly parked: Map<RootAddress, Mail[]>;
-  readonly waking: Set<RootAddress>;
+  readonly waking: Waking;
   /** Roots whose open intents this runtime has taken over: born here, or recovered. */
   readonly recovered: Set<RootAddress>;
   readonly running: Map<string, Running>;

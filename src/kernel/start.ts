@@ -6,6 +6,7 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { messageTypes } from "../../schemas/message.ts";
 import { CrankDesk } from "./desk.ts";
 import type { Kernel } from "./kernel.ts";
+import { Waking } from "./waking.ts";
 
 /** What a kernel is made from. */
 export type KernelParts =
@@ -33,7 +34,7 @@ export function createKernel(parts: KernelParts): Kernel {
     roots: new Map(),
     records: new Map<RootAddress, RootRecord>(),
     parked: new Map(),
-    waking: new Set(),
+    waking: new Waking(),
     recovered: new Set(),
     running: new Map(),
     earlyCalls: new Set(),

@@ -17,17 +17,17 @@ import { moveToThisCode, OtherCodeError } from "./upgrade.ts";
 /** Wakes a root unless it is being woken. Its mail waits in `parked`. */
 export function wake(kernel: Kernel, address: RootAddress): void {
   if (kernel.waking.has(address) || kernel.roots.has(address)) return;
-  kernel.waking.add(address);
-  bringUp(kernel, address).then(
-    (root) => {
-      kernel.waking.delete(address);
-      if (root !== undefined) settleIn(kernel, root);
-    },
-    (error) => {
-      kernel.waking.delete(address);
-      failToWake(kernel, address, error);
-    },
-  );
+  kernel.waking.line(address, () =>
+    bringUp(kernel, address).then(
+      (root) => {
+        if (root !== undefined) settleIn(kernel, root);
+        kernel.waking.delete(address);
+      },
+      (error) => {
+        kernel.waking.delete(address);
+        failToWake(kernel, address, error);
+      },
+    ));
 }
 
 /** A root that was woken takes its parked mail. */
@@ -159,8 +159,12 @@ async function feedEntries(kernel: Kernel, loaded: Loaded, entries: readonly Ent
   const known = kernel.messageTypes?.[root.kind] ?? null;
   const cranks = new CrankReader();
   for (const entry of entries) {
-    const hash = await loadShelvedIn(kernel, entry);
-    if (hash !== undefined) loaded.met.add(hash);
+    // Before a machine looks it up.
+    const hash = shelvedHashIn(entry);
+    if (hash !== undefined) {
+      await kernel.loadShelved(hash);
+      loaded.met.add(hash);
+    }
     const crank = cranks.take(entry);
     if (crank !== undefined) refuse(kernel, loaded, feed(root, crank, known));
   }
@@ -191,16 +195,6 @@ function refuse(kernel: Kernel, { root, code }: Loaded, divergence: Divergence |
 function short(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
-}
-
-/** Loads the catalogs that a recorded message names, before a machine looks them up. */
-export async function loadShelvedIn(
-  kernel: Pick<Kernel, "loadShelved">,
-  entry: Entry,
-): Promise<string | undefined> {
-  const hash = shelvedHashIn(entry);
-  if (hash !== undefined) await kernel.loadShelved(hash);
-  return hash;
 }
 
 /** Loads every catalog that a persisted state may name: a superset, since only hashes of real catalogs are found. */
