@@ -14,6 +14,7 @@ import type { GivenAnswer, OpenQuestion } from "../../src/effects/question_ask.t
 import type { ActingHost } from "../../src/host/host.ts";
 import { readStoreOwner } from "../../src/journal/store_lock.ts";
 import { appendLine, linesOfFile } from "./outside.ts";
+import { pause } from "./pause.ts";
 import type { KillableProcess } from "./process.ts";
 import type { Part, Scene } from "./scene.ts";
 
@@ -155,6 +156,29 @@ export class Client {
     }
   }
 
+  /** Gives one more turn to a session; resolves with its outcome, or with the code of its refusal. */
+  async ask(host: ActingHost, session: RootAddress): Promise<string> {
+    // Behind a log that was cut, another question may have the place and the name of one that was answered.
+    this.#answered.clear();
+    const stop = new AbortController();
+    const answering = this.#answer(host, stop.signal).catch(() => {});
+    const order = {
+      session,
+      request: { text: "Go on, after" },
+      key: `${session}-after`,
+      fromSeq: 1,
+      answers: true,
+    };
+    try {
+      return (await host.prompt(order, () => {})).outcome;
+    } catch (error) {
+      return String((error as { readonly code?: unknown }).code ?? error);
+    } finally {
+      stop.abort();
+      await answering;
+    }
+  }
+
   /** Cancels the turn of the first session; resolves with the end of that, or of the owner. */
   async cancel(host: ActingHost): Promise<void> {
     const [session] = this.sessions;
@@ -269,10 +293,8 @@ export class Client {
   #tellProblem(error: unknown): void {
     const code = (error as { readonly code?: unknown } | undefined)?.code;
     if (code === "door_closed") return;
-    this.problems.push(`A request failed: ${error instanceof Error ? error.message : error} [${String(code)}]`);
+    this.problems.push(
+      `A request failed: ${error instanceof Error ? error.message : error} [${String(code)}]`,
+    );
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -84,9 +84,17 @@ function answers(isDoubt: boolean): Test {
     });
 }
 
-const isAsked: Test = (look) => has("intent", look.port)(look);
-const isOutcome: Test = (look) => has("outcome", look.port)(look);
-const isChunk: Test = ({ keys }) => keys.some(([kind]) => kind === "blob" || kind === "blobc");
+function isAsked(look: Look): boolean {
+  return has("intent", look.port)(look);
+}
+
+function isOutcome(look: Look): boolean {
+  return has("outcome", look.port)(look);
+}
+
+function isChunk({ keys }: Look): boolean {
+  return keys.some(([kind]) => kind === "blob" || kind === "blobc");
+}
 
 /** On which side of which commit a point lies; those that lie in a performer are not here. */
 const commits: { readonly [K in Point]?: readonly ["before" | "after", Test] } = {

@@ -3,11 +3,13 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { StoreError } from "../../src/journal/store.ts";
 import { entryText } from "./client.ts";
 import type { Damage } from "./draw.ts";
-import { judgeChains, judgeReplay, type Read, readStore } from "./judges.ts";
-import type { Play } from "./round.ts";
+import type { ActingHost } from "../../src/host/host.ts";
+import { findingsIn, judgeReplay, type Read, readStore } from "./judges.ts";
+import { pause } from "./pause.ts";
+import type { Play } from "./play.ts";
 
 /** Damages that need everything in the file itself: its log is written back when a store is closed in order. */
-const ofFile: readonly Damage[] = ["flip_file", "truncate_file", "zero_page"];
+const ofFile: readonly Damage[] = ["flip_file", "flip_snapshot", "truncate_file", "zero_page"];
 
 /** Lets a runtime work, ends it, damages its files, and starts another one. */
 export async function playDamage(play: Play): Promise<void> {
@@ -29,49 +31,53 @@ export async function playDamage(play: Play): Promise<void> {
   const copy = `${store}.copy`;
   await Deno.copyFile(store, copy);
   await Deno.copyFile(`${store}-wal`, `${copy}-wal`).catch(() => {});
-  const found = await lookAt(copy);
-  if (found.read !== undefined) judgePrefix(play, found.read, damage);
-  const [before, main] = [await hashOf(store), await hashOf(`${store}-wal`)];
-  await restart(play, found, { before, main });
-  found.read?.store.close();
-}
-
-interface Found {
-  readonly read: Read | undefined;
-  /** Why it cannot be read, or how much of it cannot. */
-  readonly code: string | undefined;
-}
-
-/** Reads a copy as the next start will find it. */
-async function lookAt(path: string): Promise<Found> {
+  const read = await lookAt(copy);
   try {
-    return { read: await readStore(path), code: undefined };
+    if (read !== undefined) await judgePrefix(play, read, damage);
+    await restart(play, read);
+  } finally {
+    read?.store.close();
+  }
+}
+
+/** Reads a copy as the next start will find it; nothing if it is damaged as a whole. */
+async function lookAt(path: string): Promise<Read | undefined> {
+  try {
+    return await readStore(path);
   } catch (error) {
-    if (error instanceof StoreError) return { read: undefined, code: error.code };
+    if (error instanceof StoreError) return undefined;
     throw error;
   }
 }
 
-/** What can be read is what was told, as far as it goes; only a log that was cut, or a flip in it, takes from the end. */
-function judgePrefix(play: Play, { streams }: Read, damage: Damage): void {
+/** What can be read is what was told, as far as it goes; only a log that is cut, or damaged, takes from the end. */
+async function judgePrefix(play: Play, { store, streams, broken }: Read, damage: Damage): Promise<void> {
   const { heard } = play.client;
-  const mayLose = damage === "cut_log" || damage === "flip_log" || damage === "flip_snapshot";
+  const mayLose = damage === "cut_log" || damage === "flip_log";
   for (const [place, text] of heard) {
     const [root = "", seq] = place.split(" ");
+    if (broken.has(root as RootAddress)) continue;
     const entry = streams.get(root as RootAddress)?.[Number(seq) - 1];
     if (entry === undefined && !mayLose) play.complain("I7", `${place} is gone, and nothing says so`);
-    if (entry !== undefined && entryText(entry) !== text) play.complain("F10", `${place} is silently another entry`);
+    if (entry !== undefined && entryText(entry) !== text) {
+      play.complain("F10", `${place} is silently another entry`);
+    }
   }
-}
-
-interface Hashes {
-  readonly before: string;
-  readonly main: string;
+  const findings = await findingsIn(store).catch(() => undefined);
+  for (const [root, why] of broken) {
+    const isFound = findings?.some((one) => one.root === root && one.code !== "snapshot_unfit");
+    if (isFound === false) play.complain("F10", `The doctor finds nothing wrong with ${root}: ${why}`);
+  }
+  // A log that is cut ends between two commits: every stream and its head agree.
+  const half = findings?.filter(({ code }) => code !== "snapshot_unfit") ?? [];
+  if (mayLose && half.length > 0) play.complain("F10", `A commit is there by half: ${half[0]?.message}`);
 }
 
 /** Refused with exit code 3, the files as they were; or it runs, and what it runs on is sound. */
-async function restart(play: Play, found: Found, hashes: Hashes): Promise<void> {
+async function restart(play: Play, read: Read | undefined): Promise<void> {
   const { client, scene: { paths: { store } } } = play;
+  const hashes = async () => [await hashOf(store), await hashOf(`${store}-wal`)].join(" ");
+  const before = await hashes();
   const owner = play.owner();
   const host = await client.connect(owner);
   if (host === undefined) {
@@ -79,32 +85,55 @@ async function restart(play: Play, found: Found, hashes: Hashes): Promise<void> 
     const isTold = /\[(store_corrupt|journal_corrupt)\]/.test(owner.err);
     play.damaged = "refused";
     if (code !== 3 || !isTold) play.complain("F10", `A damaged store ended a start with exit code ${code}`);
-    if (await hashOf(store) !== hashes.before || await hashOf(`${store}-wal`) !== hashes.main) {
+    if (await hashes() !== before) {
       play.complain("F10", "The files of a store that was refused are not what they were");
     }
     return;
   }
-  // Others may run; whoever was damaged is set aside and says so.
-  const roots = await host.listRoots();
-  const aside = new Set(roots.filter(({ status }) => status === "quarantined").map(({ address }) => address));
-  play.damaged = aside.size > 0 ? "set aside" : found.read === undefined ? "partly readable" : "runs";
+  const broken = read?.broken ?? new Map<RootAddress, string>();
+  play.damaged = broken.size > 0 ? "partly damaged" : read === undefined ? "not all readable" : "sound";
+  await judgeOthers(play, host, broken);
   await host.close();
   owner.signal("SIGTERM");
   const { code } = await owner.ended;
   if (code !== 0) play.complain("F10", `The runtime on a damaged store ended with exit code ${code}`);
-  if (found.read === undefined) return;
-  const after = await readStore(store);
+  if (read !== undefined) await judgeAfter(play, read);
+}
+
+/** Whoever is damaged is set aside, and says so; the others go on. */
+async function judgeOthers(
+  { client, complain, ...play }: Play,
+  host: ActingHost,
+  broken: Read["broken"],
+): Promise<void> {
+  const roots = await host.listRoots();
+  for (const session of client.sessions) {
+    if (!roots.some(({ address }) => address === session)) continue;
+    const told = await client.ask(host, session);
+    const isRefused = /^(root_quarantined|journal_corrupt|store_corrupt)$/.test(told);
+    const id = session.slice("session/".length);
+    const isHarmed = [...broken.keys()].some((root) => root.includes(id));
+    if (!isRefused && broken.has(session)) {
+      complain.call(play as Play, "F10", `${session} is damaged, and its turn ended as ${told}`);
+    }
+    if (isRefused && !isHarmed) {
+      complain.call(play as Play, "F10", `${session} is sound, and is refused: ${told}`);
+    }
+  }
+}
+
+/** What was sound before the start is there after it, to the letter, and replays. */
+async function judgeAfter(play: Play, read: Read): Promise<void> {
+  const after = await readStore(play.scene.paths.store);
   try {
-    await judgeChains(after, (invariant, message) => play.complain(invariant, message));
-    const streams = new Map([...after.streams].filter(([address]) => !aside.has(address)));
+    const streams = new Map([...after.streams].filter(([address]) => !read.broken.has(address)));
     await judgeReplay({ ...after, streams }, (invariant, message) => play.complain(invariant, message));
-    for (const [root, entries] of found.read.streams) {
-      for (const [index, entry] of entries.entries()) {
+    for (const [root, entries] of read.streams) {
+      const changed = entries.find((entry, index) => {
         const now = after.streams.get(root)?.[index];
-        if (now === undefined || entryText(now) !== entryText(entry)) {
-          return play.complain("I6", `The next start changed ${root} at ${entry.seq}`);
-        }
-      }
+        return now === undefined || entryText(now) !== entryText(entry);
+      });
+      if (changed !== undefined) play.complain("I6", `The next start changed ${root} at ${changed.seq}`);
     }
   } finally {
     after.store.close();
@@ -125,10 +154,14 @@ async function damageFiles(store: string, damage: Damage, random: () => number):
     case "flip_lock":
       return await Deno.writeFile(file, new Uint8Array(1 + at(64)).map(() => at(256)));
     case "flip_snapshot":
-      return await Deno.writeFile(file, flipped(bytes, placeOfSnapshot(bytes) ?? at(bytes.length)));
+      return await Deno.writeFile(file, flipped(bytes, pickPlace(bytes, '"historyValue"', random)));
     case "flip_log":
-    case "flip_file":
       return await Deno.writeFile(file, flipped(bytes, at(bytes.length)));
+    case "flip_file": {
+      // Much of a file is free; every other flip meets an entry.
+      const place = random() < 0.5 ? at(bytes.length) : pickPlace(bytes, '"kind":"', random) + 9 + at(20);
+      return await Deno.writeFile(file, flipped(bytes, place));
+    }
   }
 }
 
@@ -137,17 +170,15 @@ function flipped(bytes: Uint8Array, at: number): Uint8Array {
   return bytes;
 }
 
-/** Somewhere in the text of a snapshot. */
-function placeOfSnapshot(bytes: Uint8Array): number | undefined {
-  const at = new TextDecoder("latin1").decode(bytes).lastIndexOf('"status":"active"');
-  return at < 0 ? undefined : at;
+/** One of the places of a text. */
+function pickPlace(bytes: Uint8Array, text: string, random: () => number): number {
+  const all = new TextDecoder("latin1").decode(bytes);
+  const places: number[] = [];
+  for (let at = all.indexOf(text); at >= 0; at = all.indexOf(text, at + 1)) places.push(at);
+  return places[Math.floor(random() * places.length)] ?? 100;
 }
 
 async function hashOf(path: string): Promise<string> {
   const bytes = await Deno.readFile(path).catch(() => new Uint8Array());
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -115,6 +115,10 @@ function drawParts(random: () => number, kind: Kind): readonly Part[] {
       { length: 1 + Math.floor(random() * 2) },
       () => Array.from({ length: 1 + Math.floor(random() * 3) }, step),
     );
-    return { name, turns };
+    // Due while its owner is stopped.
+    const first: readonly Step[] = kind === "paused" && session === 0
+      ? [{ carrier: "schedule", effect: "conditional", id: "id-1-0" }]
+      : [];
+    return { name, turns: turns.map((turn, index) => index === 0 ? [...first, ...turn] : turn) };
   });
 }

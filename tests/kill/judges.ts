@@ -3,10 +3,11 @@ import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { loadShelved } from "../../src/effects/shelved.ts";
 import { examine } from "../../src/journal/doctor.ts";
+import type { Finding } from "../../src/journal/examination.ts";
 import { type JournalReader, openJournalReader } from "../../src/journal/journal.ts";
 import { keys, prefixes } from "../../src/journal/keys.ts";
 import { openKvStore } from "../../src/journal/kv_store.ts";
-import type { Store } from "../../src/journal/store.ts";
+import { type Store, StoreError } from "../../src/journal/store.ts";
 import { replay } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
@@ -23,6 +24,8 @@ export interface Read {
   readonly reader: JournalReader;
   readonly records: readonly RootRecord[];
   readonly streams: ReadonlyMap<RootAddress, readonly Entry[]>;
+  /** Roots whose stream cannot be read, and what its reader says. */
+  readonly broken: ReadonlyMap<RootAddress, string>;
 }
 
 const { digest } = createSystemSeams({ log: () => {} });
@@ -36,22 +39,33 @@ export async function readStore(path: string): Promise<Read> {
     const records: RootRecord[] = [];
     for await (const record of reader.listRoots()) records.push(record);
     const streams = new Map<RootAddress, readonly Entry[]>();
+    const broken = new Map<RootAddress, string>();
     for (const { address } of records) {
-      const entries: Entry[] = [];
-      for await (const page of reader.readPages(address)) entries.push(...page);
-      streams.set(address, entries);
+      try {
+        streams.set(address, await entriesOf(reader, address));
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        broken.set(address, `${error.code}: ${error.message}`);
+      }
     }
-    return { store, reader, records, streams };
+    return { store, reader, records, streams, broken };
   } catch (error) {
     store.close();
     throw error;
   }
 }
 
+async function entriesOf(reader: JournalReader, address: RootAddress): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  for await (const page of reader.readPages(address)) entries.push(...page);
+  return entries;
+}
+
 /** Asks every judge about a round that has come to rest. */
 export async function judge(scene: Scene, client: Client, complain: Complain): Promise<Read["streams"]> {
   const read = await readStore(scene.paths.store);
   try {
+    for (const [root, why] of read.broken) complain("I6", `${root} cannot be read: ${why}`);
     await judgeChains(read, complain);
     judgeRoots(read, complain);
     judgeHeard(read, client, complain);
@@ -68,9 +82,13 @@ export async function judge(scene: Scene, client: Client, complain: Complain): P
 }
 
 /** I6: sequences without gap, chains that fit, heads that agree. */
-export async function judgeChains({ store }: Pick<Read, "store">, complain: Complain): Promise<void> {
-  const { findings } = await examine(store, digest);
-  for (const { code, message } of findings) complain("I6", `${code}: ${message}`);
+async function judgeChains({ store }: Read, complain: Complain): Promise<void> {
+  for (const { code, message } of await findingsIn(store)) complain("I6", `${code}: ${message}`);
+}
+
+/** What the doctor finds. */
+export async function findingsIn(store: Store): Promise<readonly Finding[]> {
+  return (await examine(store, digest)).findings;
 }
 
 /** I6: epochs never fall, so no entry of a fenced owner stands behind one of the next. Nothing here is given up. */
@@ -183,7 +201,8 @@ export function findLeft(folder: string): readonly string[] {
   for (const { name } of Deno.readDirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     try {
-      const text = Deno.readTextFileSync(`/proc/${name}/environ`) + Deno.readTextFileSync(`/proc/${name}/cmdline`);
+      const text = Deno.readTextFileSync(`/proc/${name}/environ`) +
+        Deno.readTextFileSync(`/proc/${name}/cmdline`);
       const isZombie = /^State:\s+Z/m.test(Deno.readTextFileSync(`/proc/${name}/status`));
       if (!isZombie && text.includes(folder)) {
         left.push(`${name}: ${Deno.readTextFileSync(`/proc/${name}/cmdline`).replaceAll("\0", " ")}`);

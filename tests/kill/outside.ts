@@ -92,8 +92,7 @@ async function untilLetGo(hold: string, when: string): Promise<void> {
 /** A script for `sh` that acts in the same way: `sh act.sh ID`. */
 export function actScript({ ledger, hold }: Target): string {
   const line = '{"what":"%s","id":"%s","key":"","effect":"non_idempotent"}\\n';
-  const held = (when: string) =>
-    `while [ "$(cat '${hold}' 2>/dev/null)" = ${when} ]; do sleep 0.02; done`;
+  const held = (when: string) => `while [ "$(cat '${hold}' 2>/dev/null)" = ${when} ]; do sleep 0.02; done`;
   return `say() { printf '${line}' "$1" "$2" >> '${ledger}'; sync '${ledger}'; }
 say arrived "$1"
 ${held("before")}

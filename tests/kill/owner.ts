@@ -36,10 +36,13 @@ function tellFiles(performers: HostPerformers): HostPerformers {
   return { ...performers, "tool.call": tell };
 }
 
+function env(name: string): string | undefined {
+  return Deno.env.get(name) || undefined;
+}
+
 globalThis.addEventListener("unhandledrejection", (event) => fail(event.reason));
 const planned = Deno.env.get(planVariable) ?? "";
 const saboteur = planned === "" ? undefined : new Saboteur(CrashPlan.parse(JSON.parse(planned)));
-const env = (name: string) => Deno.env.get(name) || undefined;
 const seams = createSystemSeams({
   log: ({ level, event, detail }) => console.error(`${level}: ${event} ${JSON.stringify(detail ?? {})}`),
 });

@@ -38,7 +38,8 @@ export function totalsOf(results: readonly Result[]): Totals {
   const acknowledged = sum((result) => result.acknowledged);
   const ends = Map.groupBy(results.filter(({ damaged }) => damaged !== undefined), ({ damaged }) => damaged);
   const damaged = [...ends].map(([end, of]) => `${of.length} ${end}`).join(", ");
-  const text = `${results.length} rounds: ${failed} failed, ${kills} kills, ${acknowledged} acknowledgements` +
+  const text =
+    `${results.length} rounds: ${failed} failed, ${kills} kills, ${acknowledged} acknowledgements` +
     (damaged === "" ? "" : `; damaged stores: ${damaged}`);
   return { rounds: results.length, failed, kills, acknowledged, text };
 }

@@ -3,7 +3,15 @@ import { loadAgent } from "../../src/host/agent_folder.ts";
 import type { SessionOrder } from "../../src/host/host.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 import { HttpServer, json, said } from "../support/http_server.ts";
-import { actScript, applyCall, type Effect, ledgerVariable, listedTools, type Target, toolsByName } from "./outside.ts";
+import {
+  actScript,
+  applyCall,
+  type Effect,
+  ledgerVariable,
+  listedTools,
+  type Target,
+  toolsByName,
+} from "./outside.ts";
 
 const seams = createSystemSeams({ log: () => {} });
 const stdioServer = new URL("stdio_server.ts", import.meta.url).pathname;
@@ -13,9 +21,14 @@ export const carriers = ["stdio", "http", "file", "command"] as const;
 /** What carries a call to the outside. */
 export type Carrier = (typeof carriers)[number];
 
-/** One call of a script. A child agent writes a file; a command in the background is a task. */
+/** What a session is told by its schedule, {@linkcode scheduleS} seconds after that was made. */
+export const scheduledPrompt = "The time has come";
+/** Seconds, long enough to stop the owner in time. */
+export const scheduleS = 3;
+
+/** One call of a script. A child agent writes a file; a command in the background is a task; a schedule is due soon. */
 export interface Step {
-  readonly carrier: Carrier | "background" | "child";
+  readonly carrier: Carrier | "background" | "child" | "schedule";
   readonly effect: Effect;
   readonly id: string;
   /** Characters of the answer. Default few. */
@@ -64,6 +77,11 @@ function callOf({ carrier, effect, id, size }: Step): object {
       return { tool: "terminal", arguments: { argv: ["sh", "act.sh", id] } };
     case "background":
       return { tool: "terminal", arguments: { argv: ["sh", "act.sh", id], background: true } };
+    case "schedule":
+      return {
+        tool: "schedule_manage",
+        arguments: { action: "create", prompt: scheduledPrompt, in_s: scheduleS },
+      };
     case "child":
       return { tool: "delegate_task", arguments: { goal: `Write ${id}`, model: "scripted/child.yaml" } };
   }
@@ -146,9 +164,10 @@ export class Scene {
         name,
         model: "scripted/script.yaml",
         model_fallbacks: ["scripted/child.yaml"],
-        tools: ["write_file", "terminal", "delegate_task"],
+        tools: ["write_file", "terminal", "delegate_task", "schedule_manage"],
         capabilities: [
           "fs.write",
+          "schedule.manage",
           "terminal.exec",
           "shell",
           `agents.spawn:${name}`,
@@ -157,10 +176,13 @@ export class Scene {
         ],
       },
       "script.yaml": {
-        answers: turns.flatMap((turn, index) => [
-          ...turn.map((step) => ({ calls: [callOf(step)] })),
-          { text: `turn ${index + 1} is done` },
-        ]),
+        answers: [
+          ...turns.flatMap((turn, index) => [
+            ...turn.map((step) => ({ calls: [callOf(step)] })),
+            { text: `turn ${index + 1} is done` },
+          ]),
+          { text: "there is nothing more to do" },
+        ],
       },
       "child.yaml": {
         answers: [

@@ -28,7 +28,9 @@ export function whyUnreachable({ point, effect, carrier }: Cell): string | undef
   switch (point) {
     case "P1":
       // Only a command is looked at before anybody is asked about it.
-      return carrier === "command" ? undefined : "one unit holds the proposal and its question, or its dispatch";
+      return carrier === "command"
+        ? undefined
+        : "one unit holds the proposal and its question, or its dispatch";
     case "P4":
       // Those that always ask show it; the others would show it once more.
       return isLocal ? undefined : "one unit holds the approval and the dispatch: it is P5";
@@ -58,18 +60,10 @@ export const allCells: readonly Cell[] = points.flatMap((point) =>
 export const cells: readonly Cell[] = ordered(allCells.filter((cell) => whyUnreachable(cell) === undefined));
 
 function ordered(reached: readonly Cell[]): readonly Cell[] {
-  const first = new Map<string, Cell>();
-  for (const [index, cell] of reached.entries()) {
-    const name = `${cell.point} ${cell.effect}`;
-    // Every other point begins with the other carrier.
-    const isTurn = cell.carrier === carriers[index % 2];
-    if (!first.has(name) || isTurn && !first.has(`${name} turn`)) {
-      first.set(name, cell);
-      if (isTurn) first.set(`${name} turn`, cell);
-    }
-  }
-  const chosen = new Set(first.values());
-  return [...chosen, ...reached.filter((cell) => !chosen.has(cell))];
+  const rows = Map.groupBy(reached, ({ point, effect }) => `${point} ${effect}`);
+  // Every other row begins with the other carrier.
+  const first = [...rows.values()].map((row, index) => row[index % Math.min(2, row.length)]);
+  return [...first.flatMap((cell) => cell ?? []), ...reached.filter((cell) => !first.includes(cell))];
 }
 
 const once = [1, 1] as const;
