@@ -12,33 +12,18 @@ import { connectDoor } from "../../src/door/client.ts";
 import { createRemoteHost } from "../../src/door/remote_host.ts";
 import type { GivenAnswer, OpenQuestion } from "../../src/effects/question_ask.ts";
 import type { ActingHost } from "../../src/host/host.ts";
-import { readStoreOwner } from "../../src/journal/store_lock.ts";
+import type { StoreOwner } from "../../src/journal/store_lock.ts";
 import { appendLine, linesOfFile } from "./outside.ts";
 import { pause } from "./pause.ts";
 import type { KillableProcess } from "./process.ts";
 import type { Part, Scene } from "./scene.ts";
-
-/** One turn that was ordered. */
-export interface Ticket {
-  readonly part: string;
-  readonly key: string;
-  readonly text: string;
-  isAccepted: boolean;
-  /** The report of its end, as canonical JSON. */
-  reply: string | undefined;
-}
+import { entryText, placeOf, type Settled, type Ticket } from "./told.ts";
 
 /** A session that was ordered. */
 interface Ordered {
   readonly part: Part;
   session: RootAddress | undefined;
   readonly tickets: readonly Ticket[];
-}
-
-/** An answer that was given to a doubt. */
-export interface Settled {
-  readonly id: string;
-  readonly decision: Decision;
 }
 
 /** Chooses an answer: `uncertain` for doubts about a call whose id is known. */
@@ -49,14 +34,9 @@ const lookMs = 15;
 /** Longest wait for an owner's door. */
 const doorMs = 30_000;
 
-/** Gives the first entry that a client was told of at this place. */
-function placeOf(root: string, seq: number): string {
-  return `${root} ${seq}`;
-}
-
-/** An entry as it is compared: what a journal must hold for ever. The hash of its state is the writer's own. */
-export function entryText(entry: Entry): string {
-  return canonicalJson(throughJson({ ...entry, blob: undefined, state: undefined }) as never);
+/** The owner's note. To look whether its lock is held would stand in the way of the next owner. */
+async function noteOf(store: string): Promise<StoreOwner | undefined> {
+  return await Deno.readTextFile(`${store}.owner`).then((text) => JSON.parse(text), () => undefined);
 }
 
 /** The client of one round. */
@@ -112,7 +92,7 @@ export class Client {
   /** Connects to an owner that is starting; undefined if it ends before its door is open. */
   async connect(owner: KillableProcess): Promise<ActingHost | undefined> {
     for (const giveUpAt = Date.now() + doorMs; !owner.isOver && Date.now() < giveUpAt;) {
-      const found = await readStoreOwner(this.#scene.paths.store).catch(() => undefined);
+      const found = await noteOf(this.#scene.paths.store);
       if (found?.pid === owner.pid && found.door !== undefined) {
         try {
           return createRemoteHost(await connectDoor(found.door), owner.pid);

@@ -7,6 +7,7 @@ import type { Performer, PerformerResult } from "../../src/effects/performer.ts"
 import type { HostPerformers } from "../../src/host_services.ts";
 import type { Commit, CommitResult, ListRange, Row, Store, StoreKey } from "../../src/journal/store.ts";
 import { appendLine, linesOfFile } from "./outside.ts";
+import { pause } from "./pause.ts";
 
 /** The points of the crash table, and twice those that have two sides. */
 export const points = [
@@ -67,6 +68,9 @@ interface Look {
 }
 
 type Test = (look: Look) => boolean;
+
+/** Before a commit there is time for what should wait for it: if it does not wait, it is seen. */
+const tooEarlyMs = 50;
 
 const doubts = ["run_again", "mark_applied", "mark_not_applied", "abandon"];
 
@@ -149,7 +153,10 @@ export class Saboteur {
       port,
     };
     const [side, test] = commits[this.#plan.point] ?? [];
-    if (side === "before" && test?.(look) === true) this.#reach();
+    if (side === "before" && test?.(look) === true) {
+      await pause(tooEarlyMs);
+      this.#reach();
+    }
     const result = await store.commit(commit);
     if (side === "after" && test?.(look) === true) this.#reach();
     this.#isRecorded ||= isOutcome(look);

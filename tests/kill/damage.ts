@@ -1,12 +1,12 @@
 /** Damage between a kill and the next start: nothing is silently different afterwards, and nothing is repaired in place. */
 import type { RootAddress } from "../../schemas/ids.ts";
 import { StoreError } from "../../src/journal/store.ts";
-import { entryText } from "./client.ts";
 import type { Damage } from "./draw.ts";
 import type { ActingHost } from "../../src/host/host.ts";
 import { findingsIn, judgeReplay, type Read, readStore } from "./judges.ts";
 import { pause } from "./pause.ts";
 import type { Play } from "./play.ts";
+import { entryText } from "./told.ts";
 
 /** Damages that need everything in the file itself: its log is written back when a store is closed in order. */
 const ofFile: readonly Damage[] = ["flip_file", "flip_snapshot", "truncate_file", "zero_page"];
@@ -154,19 +154,20 @@ async function damageFiles(store: string, damage: Damage, random: () => number):
     case "flip_lock":
       return await Deno.writeFile(file, new Uint8Array(1 + at(64)).map(() => at(256)));
     case "flip_snapshot":
-      return await Deno.writeFile(file, flipped(bytes, pickPlace(bytes, '"historyValue"', random)));
+      return await Deno.writeFile(file, flipped(bytes, pickPlace(bytes, '"historyValue"', random), at(8)));
     case "flip_log":
-      return await Deno.writeFile(file, flipped(bytes, at(bytes.length)));
+      return await Deno.writeFile(file, flipped(bytes, at(bytes.length), at(8)));
     case "flip_file": {
-      // Much of a file is free; every other flip meets an entry.
-      const place = random() < 0.5 ? at(bytes.length) : pickPlace(bytes, '"kind":"', random) + 9 + at(20);
-      return await Deno.writeFile(file, flipped(bytes, place));
+      // Much of a file is free; every other flip meets the time of an entry, where a digit becomes another.
+      const isAimed = random() < 0.5;
+      const place = isAimed ? pickPlace(bytes, '"at":', random) + 12 + at(4) : at(bytes.length);
+      return await Deno.writeFile(file, flipped(bytes, place, isAimed ? 0 : at(8)));
     }
   }
 }
 
-function flipped(bytes: Uint8Array, at: number): Uint8Array {
-  bytes[at] = (bytes[at] ?? 0) ^ 1 << (at % 8);
+function flipped(bytes: Uint8Array, at: number, bit: number): Uint8Array {
+  bytes[at] = (bytes[at] ?? 0) ^ 1 << bit;
   return bytes;
 }
 

@@ -11,9 +11,10 @@ import { type Store, StoreError } from "../../src/journal/store.ts";
 import { replay } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
-import { type Client, entryText } from "./client.ts";
+import type { Client } from "./client.ts";
 import { judgeCalls } from "./call_judges.ts";
 import type { Scene } from "./scene.ts";
+import { entryText } from "./told.ts";
 
 /** Names a broken invariant and what shows it. */
 export type Complain = (invariant: string, message: string) => void;

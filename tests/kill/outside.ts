@@ -89,13 +89,14 @@ async function untilLetGo(hold: string, when: string): Promise<void> {
   }
 }
 
-/** A script for `sh` that acts in the same way: `sh act.sh ID`. */
+/** A script for `sh` that acts in the same way, after a while: `sh act.sh ID [SECONDS]`. */
 export function actScript({ ledger, hold }: Target): string {
   const line = '{"what":"%s","id":"%s","key":"","effect":"non_idempotent"}\\n';
   const held = (when: string) => `while [ "$(cat '${hold}' 2>/dev/null)" = ${when} ]; do sleep 0.02; done`;
   return `say() { printf '${line}' "$1" "$2" >> '${ledger}'; sync '${ledger}'; }
 say arrived "$1"
 ${held("before")}
+sleep "\${2:-0}"
 say applied "$1"
 ${held("after")}
 echo "applied $1"

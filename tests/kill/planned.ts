@@ -17,8 +17,9 @@ export async function playPlanned(play: Play): Promise<void> {
   if (first === "P7") await scene.hold("after");
   if (first === "P14") await scene.hold(holdsBefore ? "before" : "after");
   await dieAt(play, { point: first, port });
+  if (!isAboutDoubt) return;
   await scene.letGo();
-  if (isAboutDoubt) await dieAt(play, { point, port });
+  await dieAt(play, { point, port });
 }
 
 async function dieAt(play: Play, plan: Pick<CrashPlan, "point" | "port">): Promise<void> {

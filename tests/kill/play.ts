@@ -72,6 +72,8 @@ export class Play {
       return this.complain("I11", `The next start ended with exit code ${code}`);
     }
     await this.judgeOrphans(orphans);
+    // Only now: what was under way with the last runtime may be under way still.
+    await this.scene.letGo();
     await this.client.play(host);
     await this.finish(owner, host);
   }

@@ -65,7 +65,6 @@ async function playThrough(play: Play): Promise<void> {
   const { scene, client, draw: { kind, cell, parts } } = play;
   await scene.write(parts, cell !== undefined && ["P2", "P3", "P4"].includes(cell.point));
   await plays[kind](play);
-  await scene.letGo();
   if (!healsItself.includes(kind)) await play.heal();
   if (kind === "damage" || play.complaints.length > 0) return;
   const left = findLeft(scene.paths.folder);

@@ -76,7 +76,7 @@ function callOf({ carrier, effect, id, size }: Step): object {
     case "command":
       return { tool: "terminal", arguments: { argv: ["sh", "act.sh", id] } };
     case "background":
-      return { tool: "terminal", arguments: { argv: ["sh", "act.sh", id], background: true } };
+      return { tool: "terminal", arguments: { argv: ["sh", "act.sh", id, "0.4"], background: true } };
     case "schedule":
       return {
         tool: "schedule_manage",
