@@ -31,8 +31,8 @@ export type Decide = (question: OpenQuestion, id: string, isApplied: boolean) =>
 
 /** Milliseconds between two looks at questions. */
 const lookMs = 15;
-/** Longest wait for an owner's door. */
-const doorMs = 30_000;
+/** Longest wait for an owner: only one that waits for ever comes near it. */
+const ownerMs = 120_000;
 
 /** The owner's note. To look whether its lock is held would stand in the way of the next owner. */
 async function noteOf(store: string): Promise<StoreOwner | undefined> {
@@ -91,7 +91,7 @@ export class Client {
 
   /** Connects to an owner that is starting; undefined if it ends before its door is open. */
   async connect(owner: KillableProcess): Promise<ActingHost | undefined> {
-    for (const giveUpAt = Date.now() + doorMs; !owner.isOver && Date.now() < giveUpAt;) {
+    for (const giveUpAt = Date.now() + ownerMs; !owner.isOver && Date.now() < giveUpAt;) {
       const found = await noteOf(this.#scene.paths.store);
       if (found?.pid === owner.pid && found.door !== undefined) {
         try {
@@ -102,7 +102,7 @@ export class Client {
       }
       await pause(10);
     }
-    if (!owner.isOver) throw new Error(`The owner did not open its door in ${doorMs} ms`);
+    if (!owner.isOver) throw new Error(`The owner did not open its door in ${ownerMs} ms`);
     return undefined;
   }
 
@@ -124,7 +124,7 @@ export class Client {
     const stop = new AbortController();
     const answering = this.#answer(host, stop.signal).catch(() => {});
     try {
-      for (const giveUpAt = Date.now() + doorMs;;) {
+      for (const giveUpAt = Date.now() + ownerMs;;) {
         const open = (await host.listTasks()).filter(({ status }) => !isEnd(status));
         if (open.length === 0) return;
         if (Date.now() > giveUpAt) throw new Error(`Tasks go on for ever: ${JSON.stringify(open)}`);

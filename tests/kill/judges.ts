@@ -141,17 +141,24 @@ function judgeCommands({ streams }: Read, { tickets }: Client, complain: Complai
   }
 }
 
+/** A server that did not come up waits for its next try, also over a stop. */
+function isBackOff(root: string, type: string): boolean {
+  return root.startsWith("connection/") && type === "timer.set";
+}
+
 /** I11: every intent has its one outcome, or was dropped. */
 function judgeIntents({ streams }: Read, complain: Complain): void {
   for (const [root, entries] of streams) {
-    const open = new Set<string>();
+    const open = new Map<string, string>();
     for (const { kind, type, cause, seq, body } of entries) {
       const { id = "", n } = (body ?? {}) as { readonly id?: string; readonly n?: number };
-      if (kind === "intent") open.add(`${cause}.${n}`);
+      if (kind === "intent") open.set(`${cause}.${n}`, type);
       const closes = kind === "outcome" || (kind === "note" && type === "dropped");
       if (closes && !open.delete(id)) complain("I11", `${root} has two ends of ${id}, the second at ${seq}`);
     }
-    if (open.size > 0) complain("I11", `${root} still waits for ${[...open].join(", ")}`);
+    for (const [id, type] of open) {
+      if (!isBackOff(root, type)) complain("I11", `${root} still waits for ${id}, ${type}`);
+    }
   }
 }
 
@@ -177,7 +184,10 @@ export async function judgeReplay({ reader, streams }: Read, complain: Complain)
 
 /** I11: no row says that anything is open, but a letter that a runtime wrote while it was stopped in order. */
 async function judgeRest({ store, records, streams }: Read, complain: Complain): Promise<void> {
-  const rows = [prefixes.opens, prefixes.dues, prefixes.questions, ["scope"]];
+  const rows = [prefixes.opens, prefixes.questions, ["scope"]];
+  for await (const { key } of store.list({ prefix: prefixes.dues })) {
+    if (!isBackOff(String(key[2]), "timer.set")) complain("I11", `A timer is left: ${key.join(" ")}`);
+  }
   const last = Math.max(0, ...[...streams.values()].map((entries) => entries.at(-1)?.epoch ?? 0));
   for await (const { key } of store.list({ prefix: prefixes.inboxes })) {
     const [, , from, seq] = key;

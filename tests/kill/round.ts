@@ -26,7 +26,7 @@ export interface Result {
 }
 
 /** Longest round: only a runtime that waits for ever comes near it. */
-const roundMs = 120_000;
+const roundMs = 300_000;
 /** How each kind is played, up to the point from which everything must heal. */
 const plays: { readonly [K in Kind]: (play: Play) => Promise<void> } = {
   planned: playPlanned,
