@@ -51,7 +51,7 @@ const sequence: readonly Kind[] = [
 ];
 /** Every so many rounds, a planned one gives way to one of these. */
 const rarities: readonly Kind[] = ["command", "paused", "command", "fenced"];
-const rarityEvery = 15;
+const rarityEvery = 12;
 
 /** Draws a round. */
 export function drawRound(number: number, only?: Kind): Draw {
