@@ -3,7 +3,7 @@ import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { loadShelved } from "../../src/effects/shelved.ts";
 import { examine } from "../../src/journal/doctor.ts";
-import type { Finding } from "../../src/journal/examination.ts";
+import { type Finding, findingKinds } from "../../src/journal/finding.ts";
 import { type JournalReader, openJournalReader } from "../../src/journal/journal.ts";
 import { keys, prefixes } from "../../src/journal/keys.ts";
 import { openKvStore } from "../../src/journal/kv_store.ts";
@@ -84,7 +84,10 @@ export async function judge(scene: Scene, client: Client, complain: Complain): P
 
 /** I6: sequences without gap, chains that fit, heads that agree. */
 async function judgeChains({ store }: Read, complain: Complain): Promise<void> {
-  for (const { code, message } of await findingsIn(store)) complain("I6", `${code}: ${message}`);
+  for (const { code, message } of await findingsIn(store)) {
+    // What a start takes care of by itself is no fault of a kill.
+    if (findingKinds[code].weight !== "note") complain("I6", `${code}: ${message}`);
+  }
 }
 
 /** What the doctor finds. */
