@@ -1,4 +1,5 @@
 /** Damage between a kill and the next start: nothing is silently different afterwards, and nothing is repaired in place. */
+import { findingKinds } from "../../src/journal/finding.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { StoreError } from "../../src/journal/store.ts";
 import type { Damage } from "./draw.ts";
@@ -69,7 +70,7 @@ async function judgePrefix(play: Play, { store, streams, broken }: Read, damage:
     if (isFound === false) play.complain("F10", `The doctor finds nothing wrong with ${root}: ${why}`);
   }
   // A log that is cut ends between two commits: every stream and its head agree.
-  const half = findings?.filter(({ code }) => code !== "snapshot_unfit") ?? [];
+  const half = findings?.filter(({ code }) => findingKinds[code].weight !== "note") ?? [];
   if (mayLose && half.length > 0) play.complain("F10", `A commit is there by half: ${half[0]?.message}`);
 }
 
