@@ -3,7 +3,7 @@ import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { loadShelved } from "../../src/effects/shelved.ts";
 import { examine } from "../../src/journal/doctor.ts";
-import type { Finding } from "../../src/journal/examination.ts";
+import type { Finding } from "../../src/journal/finding.ts";
 import { type JournalReader, openJournalReader } from "../../src/journal/journal.ts";
 import { keys, prefixes } from "../../src/journal/keys.ts";
 import { openKvStore } from "../../src/journal/kv_store.ts";
