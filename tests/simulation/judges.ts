@@ -80,10 +80,13 @@ async function entriesOf(reader: JournalReader, address: RootAddress): Promise<E
   return entries;
 }
 
-/** I6: sequences without gap, valid chains, heads that agree. */
+/** I6: sequences without gap, valid chains, heads that agree; and rows that say what the streams say (K19). */
 async function judgeChains({ disk }: Evidence, complain: Complain): Promise<void> {
   const { findings } = await examine(disk.open(), digest);
-  for (const { code, message } of findings) complain("I6", `${code}: ${message}`);
+  // A crash between a large result and its entry leaves a blob that nothing names (R12).
+  for (const { code, message } of findings) {
+    if (code !== "blobs_orphaned") complain("I6", `${code}: ${message}`);
+  }
 }
 
 /** K20, K23: nothing in these plays is a reason to give up a root. I6: epochs never fall. */

@@ -9,9 +9,9 @@ import type { JsonObject } from "../../schemas/json.ts";
 import { loadShelved } from "../../src/effects/shelved.ts";
 import type { JournalReader } from "../../src/journal/journal.ts";
 import { CrankDesk } from "../../src/kernel/desk.ts";
+import { shelvedHashIn } from "../../src/journal/named_blobs.ts";
 import { CrankReader, feed } from "../../src/kernel/feed.ts";
 import { LiveRoot } from "../../src/kernel/live_root.ts";
-import { loadShelvedIn } from "../../src/kernel/wake.ts";
 import { wireTelling } from "./poisonous.ts";
 import { type Tool, toolNamed } from "./scenario.ts";
 
@@ -85,9 +85,9 @@ export async function tellStories(
   const wired = wireTelling(desk, (turn, result) => results.set(`turn/${turn}/${result.ordinal}`, result));
   const live = new LiveRoot(root, "session", wired.session, desk);
   const cranks = new CrankReader();
-  const loader = { loadShelved: (hash: string) => loadShelved(reader, hash) };
   for (const entry of entries) {
-    await loadShelvedIn(loader, entry);
+    const hash = shelvedHashIn(entry);
+    if (hash !== undefined) await loadShelved(reader, hash);
     const crank = cranks.take(entry);
     if (crank !== undefined) feed(live, crank);
   }
