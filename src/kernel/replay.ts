@@ -1,6 +1,4 @@
 /** Replays a stream: machines are fed the journal, nothing is performed, every ask is compared (design.md section 1). */
-import { compileMachine } from "../../actors/compiled.ts";
-import { wireMachines } from "../../actors/wiring.ts";
 import type { CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import { canonicalJson } from "../../schemas/json.ts";
@@ -9,6 +7,7 @@ import type { Seams } from "../seams.ts";
 import { CrankDesk } from "./desk.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank } from "./feed.ts";
 import { LiveRoot } from "./live_root.ts";
+import { machinesOf } from "./machines.ts";
 import { loadShelvedIn } from "./wake.ts";
 
 /** What a replay found. */
@@ -85,7 +84,7 @@ class Replay {
       throw new Error(`Cannot replay "${options.address}": this release has no such kind of root`);
     }
     const desk = new CrankDesk();
-    const machine = compileMachine(wireMachines(desk)[kind]);
+    const machine = machinesOf()[kind];
     this.#fresh = () => new LiveRoot(options.address, kind, machine, desk);
     this.#root = this.#fresh();
   }

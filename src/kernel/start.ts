@@ -1,9 +1,9 @@
 /** Makes the kernel's state from its parts. */
-import { compileMachines, type WiredMachines, wireMachines } from "../../actors/wiring.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { CrankDesk } from "./desk.ts";
 import type { Kernel } from "./kernel.ts";
+import { machinesOf, type Wiring } from "./machines.ts";
 
 /** What a kernel is made from. */
 export type KernelParts =
@@ -13,17 +13,16 @@ export type KernelParts =
   >
   & {
     /** Wires the machines; tests of faults give machines that fail. */
-    readonly wire?: ((desk: CrankDesk) => WiredMachines) | undefined;
+    readonly wire?: Wiring | undefined;
   };
 
 /** Makes a kernel at rest: nothing runs before {@linkcode recover} has looked at the store. */
 export function createKernel(parts: KernelParts): Kernel {
-  const desk = new CrankDesk();
-  const { wire = wireMachines, ...rest } = parts;
+  const { wire, ...rest } = parts;
   return {
     ...rest,
-    desk,
-    machines: compileMachines(wire(desk), () => desk.mayGoOn()),
+    desk: new CrankDesk(),
+    machines: machinesOf(wire),
     roots: new Map(),
     records: new Map<RootAddress, RootRecord>(),
     parked: new Map(),

@@ -2,7 +2,7 @@
 import type { WiredMachines } from "../../actors/wiring.ts";
 import type { PerformerResult } from "../../src/effects/performer.ts";
 import type { Commit, Store, StoreKey } from "../../src/journal/store.ts";
-import type { CrankDesk } from "../../src/kernel/desk.ts";
+import type { PortDesk } from "../../src/kernel/machines.ts";
 import type { Runtime } from "../../src/runtime.ts";
 import type { HostPerformers } from "../../src/host_services.ts";
 import type { MemoryStore } from "../support/memory_store.ts";
@@ -13,7 +13,7 @@ import { guardedTurn, misguidedTurn, wirePoisonous } from "./poisonous.ts";
 export interface Bug {
   readonly store?: (store: MemoryStore) => Store;
   readonly performers?: (performers: HostPerformers) => HostPerformers;
-  readonly wire?: (desk: CrankDesk) => WiredMachines;
+  readonly wire?: (desk: PortDesk) => WiredMachines;
   readonly onStart?: (runtime: Runtime) => void;
 }
 

@@ -1,4 +1,5 @@
 /** Judges: what must be true of every run, whatever happened in it. Each is named by its number (K, R, I). */
+import { emptyLibrary } from "../../actors/library.ts";
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { InputBody } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
@@ -16,7 +17,7 @@ import { principal } from "./clients.ts";
 import { judgeEffects } from "./effect_judges.ts";
 import type { Complain, Evidence } from "./evidence.ts";
 import { judgeTasks } from "./task_judges.ts";
-import { forgetCatalogs, recoveries } from "./lives.ts";
+import { recoveries } from "./lives.ts";
 
 /** The evidence, read back from the disk by the reader that everybody uses. */
 export interface Case {
@@ -216,7 +217,7 @@ async function* pagesOf(entries: readonly Entry[]): AsyncIterable<readonly Entry
 
 /** K25, I8: a replay asks for exactly what was recorded and reaches the same states, without any effect. */
 async function judgeReplay({ reader, streams, complain }: Case): Promise<void> {
-  forgetCatalogs();
+  emptyLibrary();
   for (const [address, entries] of streams) {
     const { divergence } = await replay({
       address,

@@ -1,5 +1,5 @@
 /** The lives of one run: how each begins on the data of the one before, and how it ends. */
-import { internCatalog } from "../../actors/library.ts";
+import { emptyLibrary } from "../../actors/library.ts";
 import type { StreamHead } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
 import { openJournalReader } from "../../src/journal/journal.ts";
@@ -79,7 +79,7 @@ export class Lives {
   /** Starts the runtime on what is there. */
   begin(): void {
     // Catalogs in memory belong to a process; those of a ghost are shared with it here.
-    if (this.#all.length === 0) forgetCatalogs();
+    if (this.#all.length === 0) emptyLibrary();
     const { plan, disk, nature, dice, bug, note } = this.#options;
     const life = new Life({
       number: ++this.born,
@@ -93,6 +93,7 @@ export class Lives {
     this.#all.push(life);
     note(`life ${life.number} begins`);
     const isSilent = dice.chance(plan.silence);
+    const { wire } = bug;
     startRuntime({
       store: life.store,
       seams: life.seams,
@@ -100,7 +101,8 @@ export class Lives {
       code: codeOf(this.#releases),
       hasAnswerer: () => !isSilent || this.#crashes.length === 0,
       pick: (count) => plan.order === "fixed" ? 0 : dice.below(count),
-      wire: bug.wire ?? wirePoisonous,
+      // A planted bug may keep what belongs to one life, so its machines are made for each.
+      wire: wire === undefined ? wirePoisonous : (desk) => wire(desk),
       performers: (services) => this.#options.outside.performersOf(life, services),
     }).then((runtime) => this.#welcome(life, runtime), (error) => life.failure = error);
   }
@@ -253,14 +255,4 @@ export class Lives {
 /** The code of the n-th release: the machines are the same, but nobody can know that. */
 function codeOf(release: number): string {
   return release === 0 ? machineCode : `sha256:${String(release).padStart(64, "0")}`;
-}
-
-const emptyCatalogs = Array.from(
-  { length: 1_024 },
-  (_, index) => `sha256:${String(index).padStart(64, "0")}`,
-);
-
-/** A new process has no catalog in memory: whoever needs one must load it. */
-export function forgetCatalogs(): void {
-  for (const hash of emptyCatalogs) internCatalog(hash, { epoch: 1, coreRevision: "none", entries: [] });
 }

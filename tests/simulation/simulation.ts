@@ -256,7 +256,7 @@ class Simulation {
 
   #hash(): string {
     const hash = createHash("sha256");
-    for (const { key, value, versionstamp } of this.#disk.rows()) {
+    for (const { key, value, versionstamp } of this.#disk.peek()) {
       hash.update(JSON.stringify([key, versionstamp]));
       hash.update(value instanceof Uint8Array ? value : JSON.stringify(value));
     }

@@ -11,8 +11,9 @@ import type { JournalReader } from "../../src/journal/journal.ts";
 import { CrankDesk } from "../../src/kernel/desk.ts";
 import { CrankReader, feed } from "../../src/kernel/feed.ts";
 import { LiveRoot } from "../../src/kernel/live_root.ts";
+import { machinesOf } from "../../src/kernel/machines.ts";
 import { loadShelvedIn } from "../../src/kernel/wake.ts";
-import { wireTelling } from "./poisonous.ts";
+import { type Tell, telling, wireTelling } from "./poisonous.ts";
 import { type Tool, toolNamed } from "./scenario.ts";
 
 /** One intent of a call, where it stands, what it would do, and what an answer for the session must be about. */
@@ -82,17 +83,17 @@ export async function tellStories(
 ): Promise<Story[]> {
   const results = new Map<string, InvocationResult>();
   const desk = new CrankDesk();
-  const wired = wireTelling(desk, (turn, result) => results.set(`turn/${turn}/${result.ordinal}`, result));
-  const live = new LiveRoot(root, "session", wired.session, desk);
+  const tell: Tell = (turn, result) => void results.set(`turn/${turn}/${result.ordinal}`, result);
+  const live = new LiveRoot(root, "session", machinesOf(wireTelling).session, desk);
   const cranks = new CrankReader();
   const loader = { loadShelved: (hash: string) => loadShelved(reader, hash) };
   for (const entry of entries) {
     await loadShelvedIn(loader, entry);
     const crank = cranks.take(entry);
-    if (crank !== undefined) feed(live, crank);
+    if (crank !== undefined) telling(tell, () => feed(live, crank));
   }
   const rest = cranks.rest();
-  if (rest !== undefined) feed(live, rest);
+  if (rest !== undefined) telling(tell, () => feed(live, rest));
   const book = new Book(root);
   for (const entry of entries) book.take(entry);
   for (const [name, result] of results) book.storyOf(name).result = result;
