@@ -13,7 +13,7 @@ async function hunt(
 ): Promise<{ readonly seed: number; readonly seen: Set<string> }> {
   const seen = new Set<string>();
   for (let seed = 1; seed <= seedsMax; seed++) {
-    const drawn = planOf(seed);
+    const drawn = { ...planOf(seed), workload: {} };
     const { violations } = await simulate(seed, plan?.(drawn) ?? drawn, bug);
     for (const { rule } of violations) seen.add(rule);
     if (violations.some(({ rule }) => rules.includes(rule))) return { seed, seen };

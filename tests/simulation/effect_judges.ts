@@ -109,8 +109,9 @@ function judgeTimers({ streams, complain }: Case): void {
 
 /** I8: what a model was given is what the journal says up to its intent, whatever was forgotten and read back. */
 function judgeConversations({ evidence, streams, complain }: Case): void {
-  for (const { root, id, key, conversation } of evidence.outside.performed) {
-    if (conversation === undefined) continue;
+  for (const { root, id, key, life, conversation } of evidence.outside.performed) {
+    // A ghost reads what the next owner wrote as well; nothing that it hears counts any more.
+    if (conversation === undefined || evidence.ghosts.has(life)) continue;
     const fold = new ConversationFold();
     for (const entry of streams.get(root) ?? []) {
       fold.take(entry);

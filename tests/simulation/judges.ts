@@ -13,6 +13,7 @@ import { replay } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { digestNow } from "../support/world.ts";
 import { judgeBudgets } from "./budgets.ts";
+import { namesOf } from "./census.ts";
 import { principal } from "./clients.ts";
 import { judgeEffects } from "./effect_judges.ts";
 import type { Complain, Evidence } from "./evidence.ts";
@@ -56,18 +57,6 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
   judgeTasks(one);
   judgeRest(one);
   return new Set([...streams.values()].flatMap((entries) => entries.flatMap(namesOf)));
-}
-
-function namesOf({ kind, type, body }: Entry): string[] {
-  const { status, effect, stages, shared } = body as {
-    readonly status?: string;
-    readonly effect?: string;
-    readonly stages?: readonly { readonly dispatch: string }[];
-    readonly shared?: true;
-  };
-  const kinds = stages?.map(({ dispatch }) => dispatch) ??
-    [status ?? effect ?? (shared === true ? "shared" : "")];
-  return kinds.map((one) => `${kind} ${type} ${one}`.trimEnd());
 }
 
 async function entriesOf(reader: JournalReader, address: RootAddress): Promise<Entry[]> {

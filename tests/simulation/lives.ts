@@ -40,8 +40,11 @@ export interface LivesOptions {
 /** All lives of one run, one after another; ghosts go on beside the one that took over from them. */
 export class Lives {
   readonly marks: Mark[] = [];
+  readonly ghosts = new Set<number>();
   /** Commits and applications of the first life. */
   readonly first = { commits: 0, applied: 0 };
+  /** Kinds of trouble that really came, by name. */
+  readonly met = new Set<string>();
   born = 0;
   crashed = 0;
   readonly #options: LivesOptions;
@@ -62,6 +65,11 @@ export class Lives {
   /** True while crashes are to come. */
   get hasTroubleLeft(): boolean {
     return this.#crashes.length > 0;
+  }
+
+  /** From now on nothing goes wrong any more, and somebody answers: the crashes that did not come are called off. */
+  heal(): void {
+    this.#crashes.length = 0;
   }
 
   /** True if the current life keeps away from a root that it could not read. */
@@ -93,6 +101,7 @@ export class Lives {
     this.#all.push(life);
     note(`life ${life.number} begins`);
     const isSilent = dice.chance(plan.silence);
+    if (isSilent && this.hasTroubleLeft) this.met.add("life with nobody to answer");
     const { wire } = bug;
     startRuntime({
       store: life.store,
@@ -133,13 +142,18 @@ export class Lives {
     const { plan: { throwing }, dice } = this.#options;
     if (this.#crashes.length === 0 || throwing === 0 || !dice.chance(throwing)) return undefined;
     const busy = new StoreError("store_busy", "Cannot write store: it is busy");
-    return dice.pick<Fault>(["throw_before", "throw_after", "refuse", busy]);
+    const fault = dice.pick<Fault>(["throw_before", "throw_after", "refuse", busy]);
+    this.met.add(`commit fault ${fault instanceof StoreError ? fault.code : fault}`);
+    return fault;
   }
 
   #drawReadFault(): boolean {
     const { plan: { misreading }, dice } = this.#options;
     // Starts that the store ends count against the roots that were open.
-    return this.hasTroubleLeft && misreading > 0 && dice.chance(misreading) && !this.#endsTooOften(1);
+    const isFault = this.hasTroubleLeft && misreading > 0 && dice.chance(misreading) &&
+      !this.#endsTooOften(1);
+    if (isFault) this.met.add("read fault");
+    return isFault;
   }
 
   /** Ends the current life if its plan says so, or if it failed, and begins the next. False if it goes on. */
@@ -155,15 +169,30 @@ export class Lives {
     if (crash === undefined || this.#endsTooOften()) return false;
     this.#options.note(`CRASH of life ${life.number}: ${JSON.stringify(crash)}`);
     this.crashed += 1;
+    this.#meet(crash, life);
     this.#options.nature.nowMs += crash.clockMs;
     if (crash.how === "stop" && life.runtime !== undefined) life.stop(life.runtime);
     else await this.#end(life, crash);
     return true;
   }
 
+  #meet({ at, when, how, clockMs }: Crash, life: Life): void {
+    this.met.add(`crash ${how}`);
+    this.met.add(at === "commit" ? `crash at commit ${when}` : `crash at ${at}`);
+    if (life.runtime === undefined) this.met.add("crash in a start");
+    if (clockMs !== 0) this.met.add(clockMs < 0 ? "clock set back" : "clock set forth");
+    this.#meetFenced();
+  }
+
+  #meetFenced(): void {
+    const isFenced = this.#all.slice(0, -1).some(({ runtime }) => runtime?.kernel.stopped !== undefined);
+    if (isFenced) this.met.add("ghost fenced");
+  }
+
   /** Kills everybody and begins anew, without any further trouble. */
   async restart(): Promise<void> {
-    this.#crashes.length = 0;
+    this.heal();
+    this.#meetFenced();
     await this.#end(this.current, undefined);
   }
 
@@ -178,16 +207,22 @@ export class Lives {
       commit.apply();
       commit.hasTakenHold = true;
     }
-    if (crash?.how !== "ghost") this.killAll();
+    if (crash?.how === "ghost") this.ghosts.add(life.number);
+    else this.killAll();
     const { plan, dice, outside } = this.#options;
     for (const attempt of outside.attempts) {
       // A request on the wire of a dead process may still arrive.
-      if (!attempt.life.isAlive && !dice.chance(plan.landing)) attempt.isOver = true;
+      if (attempt.life.isAlive) continue;
+      if (!dice.chance(plan.landing)) attempt.isOver = true;
+      else if (!attempt.isOver) this.met.add("request outlives its process");
     }
     this.#mark();
     // A ghost of the older release could still begin something that only that release may end.
     const isAlone = this.#all.length === 0;
-    if (crash?.isUpgrade === true && isAlone && !await this.#hasHarmOpen()) this.#releases += 1;
+    if (crash?.isUpgrade === true && isAlone && !await this.#hasHarmOpen()) {
+      this.#releases += 1;
+      this.met.add("another release");
+    }
     this.begin();
   }
 
@@ -200,6 +235,7 @@ export class Lives {
   #failedStart(life: Life): boolean {
     const { note, complain, plan } = this.#options;
     note(`life ${life.number} could not start: ${life.failure}`);
+    this.met.add("start refused");
     const hasCause = this.#all.length > 1 || (this.hasTroubleLeft && plan.throwing + plan.misreading > 0);
     const isOfStore = life.failure instanceof StoreError || String(life.failure).includes("store_fault");
     if (!hasCause || !isOfStore) complain("K20", `The runtime does not start: ${life.failure}`);

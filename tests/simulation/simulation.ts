@@ -14,6 +14,7 @@ import { Outside } from "./outside.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { createDice, type Dice, scriptedScenario, swarmScenario } from "./scenario.ts";
 import { taskScenario } from "./task_scenario.ts";
+import { cut } from "./workload.ts";
 
 /** Steps within which everything must have settled (notes 7.2). */
 const stepsMax = 10_000;
@@ -36,7 +37,11 @@ class Simulation {
   readonly #lives: Lives;
   readonly #dice: Dice;
   readonly #nature: Nature;
+  /** What clients did, by kind. */
+  readonly #acts = new Set<string>();
   #steps = 0;
+  /** The step at which the phase began that is under way. */
+  #healedAt = 0;
 
   constructor(plan: Plan, bug: Bug) {
     this.#plan = plan;
@@ -44,11 +49,12 @@ class Simulation {
     const dice = createDice(random);
     const nature = { nowMs: 1_800_000_000_000, ids: 0, random };
     [this.#dice, this.#nature] = [dice, nature];
-    const scenario = {
+    const whole = {
       script: scriptedScenario,
       swarm: () => swarmScenario(dice, plan.theme),
       tasks: taskScenario,
     }[plan.play]();
+    const scenario = cut(whole, plan.workload);
     const disk = this.#disk;
     const note = (line: string) => void this.#trace.push(`${this.#steps} ${line}`);
     const complain = (rule: string, message: string) => this.#complain(rule, message);
@@ -73,10 +79,11 @@ class Simulation {
     this.#lives = new Lives({ plan, disk, nature, dice, outside, clients, bug, note, complain });
   }
 
-  /** Plays to the end: trouble, then peace, then one more start that finds nothing left to do. */
+  /** Phase A: trouble. Phase B: peace, in which all settles. Then one more start that finds nothing left to do. */
   async run(): Promise<Verdict> {
     this.#lives.begin();
-    await this.#untilQuiet();
+    await this.#playTrouble();
+    await this.#playPeace();
     if (this.#violations.length === 0) await this.#lookAgain();
     const seen = this.#violations.length === 0 ? await this.#judge() : new Set<string>();
     const hash = this.#hash();
@@ -87,8 +94,21 @@ class Simulation {
       trace: this.#trace,
       hash,
       counts: this.#counts(),
-      seen,
+      seen: new Set([...seen, ...this.#lives.met, ...this.#acts]),
     };
+  }
+
+  /** Phase A: faults are on until the last crash has come, or nothing happens any more. */
+  async #playTrouble(): Promise<void> {
+    await this.#untilQuiet(() => !this.#lives.hasTroubleLeft);
+    this.#trace.push(`${this.#steps} HEALED`);
+    this.#lives.heal();
+  }
+
+  /** Phase B: nothing goes wrong any more and somebody answers. Everything settles within the bound (I11). */
+  async #playPeace(): Promise<void> {
+    this.#healedAt = this.#steps;
+    await this.#untilQuiet();
   }
 
   #complain(rule: string, message: string): void {
@@ -103,6 +123,7 @@ class Simulation {
       outside: this.#outside,
       clients: this.#clients,
       marks: this.#lives.marks,
+      ghosts: this.#lives.ghosts,
       life: this.#lives.current,
     };
     const complain = (rule: string, message: string) => this.#complain(rule, message);
@@ -126,10 +147,13 @@ class Simulation {
     };
   }
 
-  async #untilQuiet(): Promise<void> {
+  /** Until nothing can happen any more, or that is enough. */
+  async #untilQuiet(isEnough: () => boolean = () => false): Promise<void> {
     await drain();
-    while (this.#violations.length === 0) {
-      if (this.#steps >= stepsMax) return this.#complain("I11", `Not settled after ${stepsMax} steps`);
+    while (this.#violations.length === 0 && !isEnough()) {
+      if (this.#steps - this.#healedAt >= stepsMax) {
+        return this.#complain("I11", `Not settled after ${stepsMax} steps`);
+      }
       if (!await this.#lives.turn()) {
         const step = this.#chooseStep();
         if (step === undefined) {
@@ -215,6 +239,7 @@ class Simulation {
 
   readonly #act = (action: ClientAction): void => {
     this.#trace.push(`${this.#steps} ${this.#lives.current.number} ${action.name}`);
+    this.#acts.add(`client ${action.name.split(" ")[0]}`);
     action.run();
   };
 
