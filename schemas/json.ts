@@ -55,11 +55,17 @@ export function isJson(value: unknown): value is Json {
 /** JSON text with the keys of every object sorted: one text for one value. For hashing, never for snapshots (K5). */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  const fields = value as Record<string, unknown>;
-  const parts: string[] = [];
-  for (const key of Object.keys(fields).sort()) {
-    if (fields[key] !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(fields[key])}`);
+  // By hand: every state hash comes by here, and lists of parts take half as long again.
+  let text = "";
+  if (Array.isArray(value)) {
+    for (const item of value) text += `${text === "" ? "" : ","}${canonicalJson(item)}`;
+    return `[${text}]`;
   }
-  return `{${parts.join(",")}}`;
+  const fields = value as Record<string, unknown>;
+  for (const key of Object.keys(fields).sort()) {
+    const field = fields[key];
+    if (field === undefined) continue;
+    text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(field)}`;
+  }
+  return `{${text}}`;
 }

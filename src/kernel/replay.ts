@@ -7,7 +7,7 @@ import type { Seams } from "../seams.ts";
 import { CrankDesk } from "./desk.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank } from "./feed.ts";
 import { LiveRoot } from "./live_root.ts";
-import { machinesOf } from "./machines.ts";
+import { machinesOf, type Wiring } from "./machines.ts";
 import { loadShelvedIn } from "./wake.ts";
 
 /** What a replay found. */
@@ -40,6 +40,8 @@ export interface ReplayOptions {
   readonly until?: number;
   /** Says whether a state may be as it is, instead of the recorded hash. Told of all of one stream, in their order. */
   readonly acceptsState?: (state: ReplayedState) => boolean;
+  /** Wires the machines; tests give machines that tell what they see. */
+  readonly wire?: Wiring;
   /** Shown the root behind every message, with what was recorded of it. */
   readonly watch?: (crank: RecordedCrank, root: LiveRoot) => void;
   /** Shown the root as the replay left it, unless its last stretch was not replayed or something diverged. */
@@ -84,7 +86,7 @@ class Replay {
       throw new Error(`Cannot replay "${options.address}": this release has no such kind of root`);
     }
     const desk = new CrankDesk();
-    const machine = machinesOf()[kind];
+    const machine = machinesOf(options.wire)[kind];
     this.#fresh = () => new LiveRoot(options.address, kind, machine, desk);
     this.#root = this.#fresh();
   }

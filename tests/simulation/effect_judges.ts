@@ -9,14 +9,16 @@ import { type Tool, toolNamed } from "./scenario.ts";
 import { type Story, tellStories } from "./stories.ts";
 
 /** Asks every judge of effects. */
-export async function judgeEffects(one: Case): Promise<void> {
+export function judgeEffects(one: Case): void {
   judgeStarts(one);
   judgeAttempts(one);
   judgeTimers(one);
   judgeConversations(one);
   for (const [root, entries] of one.streams) {
     if (!root.startsWith("session/")) continue;
-    for (const story of await tellStories(one.reader, root, entries)) judgeStory(one, story);
+    for (const story of tellStories(root, entries, one.results.get(root) ?? new Map())) {
+      judgeStory(one, story);
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import { emptyLibrary } from "../../actors/library.ts";
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { InputBody } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import type { InvocationResult } from "../../schemas/invocation.ts";
 import { isSameJson } from "../../src/canonical.ts";
 import { examine } from "../../src/journal/doctor.ts";
 import { type JournalReader, openJournalReader } from "../../src/journal/journal.ts";
@@ -17,6 +18,8 @@ import { namesOf } from "./census.ts";
 import { principal } from "./clients.ts";
 import { judgeEffects } from "./effect_judges.ts";
 import type { Complain, Evidence } from "./evidence.ts";
+import { tellTo, wireTelling } from "./poisonous.ts";
+import type { Results } from "./stories.ts";
 import { judgeTasks } from "./task_judges.ts";
 import { recoveries } from "./lives.ts";
 
@@ -26,6 +29,8 @@ export interface Case {
   readonly reader: JournalReader;
   readonly records: readonly RootRecord[];
   readonly streams: ReadonlyMap<RootAddress, readonly Entry[]>;
+  /** How invocations ended, by session: the replay tells it. */
+  readonly results: Map<RootAddress, Results>;
   readonly complain: Complain;
 }
 
@@ -45,14 +50,14 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
   for await (const record of reader.listRoots()) records.push(record);
   const streams = new Map<RootAddress, readonly Entry[]>();
   for (const { address } of records) streams.set(address, await entriesOf(reader, address));
-  const one: Case = { evidence, reader, records, streams, complain };
+  const one: Case = { evidence, reader, records, streams, results: new Map(), complain };
   judgeRoots(one);
   judgeMarks(one);
   judgeCommands(one);
   judgeLetters(one);
   judgeIntents(one);
   await judgeReplay(one);
-  await judgeEffects(one);
+  judgeEffects(one);
   judgeBudgets(one);
   judgeTasks(one);
   judgeRest(one);
@@ -205,10 +210,14 @@ async function* pagesOf(entries: readonly Entry[]): AsyncIterable<readonly Entry
 }
 
 /** K25, I8: a replay asks for exactly what was recorded and reaches the same states, without any effect. */
-async function judgeReplay({ reader, streams, complain }: Case): Promise<void> {
+async function judgeReplay({ reader, streams, results, complain }: Case): Promise<void> {
   emptyLibrary();
   for (const [address, entries] of streams) {
+    const ended = new Map<string, InvocationResult>();
+    results.set(address, ended);
+    tellTo((turn, result) => ended.set(`turn/${turn}/${result.ordinal}`, result));
     const { divergence } = await replay({
+      wire: wireTelling,
       address,
       pages: pagesOf(entries),
       code: machineCode,

@@ -87,14 +87,9 @@ export type Tell = (turn: number, result: InvocationResult) => void;
 
 let listener: Tell = () => {};
 
-/** Sets who is told by the machines of {@linkcode wireTelling} while `act` runs. */
-export function telling(tell: Tell, act: () => void): void {
+/** Sets who is told by the machines of {@linkcode wireTelling} from now on: machines are wired once, their roots are many. */
+export function tellTo(tell: Tell): void {
   listener = tell;
-  try {
-    act();
-  } finally {
-    listener = () => {};
-  }
 }
 
 /** Wires machines that tell how every invocation ended. */
