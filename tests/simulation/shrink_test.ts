@@ -1,7 +1,7 @@
 /** Whether a failing plan is made small: what breaks because of a planted bug needs little to break. */
 import assert from "node:assert/strict";
 import { canaries } from "./bugs.ts";
-import type { Verdict } from "./evidence.ts";
+import { describe, type Verdict } from "./evidence.ts";
 import { killAt, type Plan, planOf } from "./plan.ts";
 import { shrink, testOf } from "./shrink.ts";
 import { simulate } from "./simulation.ts";
@@ -64,4 +64,15 @@ Deno.test("nothing is taken away that a failure needs", async () => {
 Deno.test("run that breaks no rule is not shrunk", async () => {
   const verdict = await simulate(1);
   await assert.rejects(shrink(verdict), /it breaks no rule/);
+});
+
+Deno.test("failing run is told by its seed, its plan, the first broken rule and the 50 lines before that", async () => {
+  const wild = await failing("a command has no row", wildPlan);
+  const { plan, violations: [first] } = wild;
+  const lines = describe(wild, "abc123").split("\n");
+  assert.equal(lines[0], `swarm seed ${plan.seed} breaks ${first?.rule}: ${first?.message}`);
+  assert.equal(lines[1], `again: deno task sim --seeds 1 --from ${plan.seed}, at commit abc123`);
+  assert.equal(lines[2], `plan: ${JSON.stringify(plan)}`);
+  assert.ok(lines.length > 20 && lines.length <= 53, `${lines.length} lines`);
+  assert.match(lines.at(-1) ?? "", new RegExp(` BROKEN ${first?.rule}: `));
 });

@@ -14,7 +14,7 @@ export interface Workload {
 
 /** Draws how much is played: a large play now and then, small ones otherwise. */
 export function drawWorkload(dice: Dice): Workload {
-  if (dice.chance(0.12)) return {};
+  if (dice.chance(0.1)) return {};
   return {
     sessions: dice.pick([1, 1, 2]),
     commands: 1 + dice.below(3),
