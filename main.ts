@@ -3,6 +3,7 @@ import type { Cli, Interrupt } from "./src/cli/cli.ts";
 import { runCli, tellError } from "./src/cli/command.ts";
 import { jsonLine } from "./src/cli/json_line.ts";
 import { createTerminal } from "./src/cli/terminal.ts";
+import { ownProgram } from "./src/host/own_program.ts";
 import { createSystemSeams } from "./src/system_seams.ts";
 
 function createCli(): Cli {
@@ -28,36 +29,6 @@ function createCli(): Cli {
     },
   });
   return { terminal, seams, env, cwd: Deno.cwd(), self: ownProgram(env), onInterrupt };
-}
-
-/** A binary is started as it is; the source by the Deno that runs it, with the same packages. */
-function ownProgram(env: Cli["env"]): Cli["self"] {
-  const command = Deno.execPath();
-  if (Deno.build.standalone) return { command, args: [], env: {} };
-  const folder = import.meta.dirname ?? Deno.cwd();
-  // Without these it would look for the packages in another place, and fetch them all again.
-  const names = ["DENO_DIR", "XDG_CACHE_HOME"] as const;
-  const given = names.map((name) => [name, env(name) ?? ""] as const);
-  // Its home is another one, where there is no cache.
-  const ofCache = given.some(([, value]) => value !== "")
-    ? given
-    : [["DENO_DIR", defaultCache(env)] as const];
-  return {
-    command,
-    args: ["run", "--quiet", "--allow-all", "--config", `${folder}/deno.json`, `${folder}/main.ts`],
-    env: Object.fromEntries(ofCache.filter(([, value]) => value !== "")),
-  };
-}
-
-/** Where Deno keeps packages if nothing else is said; empty if that cannot be told. */
-function defaultCache(env: Cli["env"]): string {
-  const [name, below] = {
-    darwin: ["HOME", "Library/Caches/deno"] as const,
-    windows: ["LOCALAPPDATA", "deno"] as const,
-    other: ["HOME", ".cache/deno"] as const,
-  }[Deno.build.os === "darwin" || Deno.build.os === "windows" ? Deno.build.os : "other"];
-  const base = env(name) ?? "";
-  return base === "" ? "" : `${base}/${below}`;
 }
 
 function onInterrupt(listener: (kind: Interrupt) => void): () => void {

@@ -116,12 +116,12 @@ export const sessionMachine = setup({
     cancelTurn: enqueueActions(({ context, enqueue, event }) => {
       enqueue.sendTo(`turn/${context.turn}`, { type: "turn.cancel", at: rules.timeOf(event) });
     }),
-    noteClosing: assign(({ event }) => close.closeAsked(event)),
+    noteClosing: assign(({ context, event }) => close.closeAsked(context, event)),
     tellClosing: enqueueActions(({ context, enqueue }) => {
       for (const params of close.tellTask(context, "session.closing")) enqueue({ type: "post", params });
     }),
-    tellClosed: enqueueActions(({ context, enqueue }) => {
-      for (const params of close.tellTask(context, "session.closed")) enqueue({ type: "post", params });
+    tellClosed: enqueueActions(({ context, enqueue, event }) => {
+      for (const params of close.tellClosed(context, event)) enqueue({ type: "post", params });
     }),
     endOwn: enqueueActions(({ context, enqueue }) => {
       for (const params of close.endOwn(context)) enqueue({ type: "post", params });

@@ -1,8 +1,9 @@
 /** The last states of a child's session, as part of the session machine: what is its own ends, then its task is told. */
 
-/** A child's session ends when its own task says so; nobody else may. */
+/** A child's session ends when its own task says so, any other when it is commanded; nobody else may. */
 export const closable = {
   "session.close": [
+    { guard: "hasWaiting", actions: "refuseLetter" },
     { guard: "isFromAbove", target: "closing", actions: "noteClosing" },
     { actions: "refuseLetter" },
   ],
@@ -11,6 +12,7 @@ export const closable = {
 /** The catalog always answers; until then connections may be opening. */
 export const closableLater = {
   "session.close": [
+    { guard: "hasWaiting", actions: "refuseLetter" },
     { guard: "isFromAbove", actions: ["noteClosing", "refuseQueue", "tellClosing"] },
     { actions: "refuseLetter" },
   ],
@@ -19,6 +21,7 @@ export const closableLater = {
 /** The turn that runs ends first: by itself, or canceled. */
 export const closableNow = {
   "session.close": [
+    { guard: "hasWaiting", actions: "refuseLetter" },
     { guard: "isForcedFromAbove", actions: ["noteClosing", "refuseQueue", "tellClosing", "cancelTurn"] },
     ...closableLater["session.close"],
   ],
@@ -31,7 +34,11 @@ export const closingStates = {
     entry: ["tellClosing", "refuseQueue", "endOwn"],
     always: { guard: "isOwnOver", target: "closed" },
     on: {
-      "session.close": { actions: [] },
+      "session.close": [
+        { guard: "hasWaiting", actions: "refuseLetter" },
+        { guard: "isCommanded", actions: "noteClosing" },
+        { actions: [] },
+      ],
       "session.servers": { actions: "acceptServers" },
       "task.opened": { actions: "refuseLetter" },
     },

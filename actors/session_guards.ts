@@ -22,6 +22,8 @@ export const sessionGuards = {
   isFromAbove: ({ context, event }: Asked) => close.isFromAbove(context, event),
   isForcedFromAbove: ({ context, event }: Asked) =>
     close.isFromAbove(context, event) && close.isForced(event),
+  isCommanded: ({ context, event }: Asked) => close.isCommanded(context, event),
+  hasWaiting: ({ context }: Asked) => close.hasWaiting(context),
   isOwnOver: ({ context }: Asked) => (context.tasks ?? []).length === 0,
   isQueueFull: ({ context }: Asked) => context.queue.length >= limits.promptsQueuedMax,
   isOfCall: ({ event }: Asked) => cancel.isOfCall(event),

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Digest, IntentId, RootAddress, RootKind } from "./ids.ts";
 import { Json } from "./json.ts";
 import { CommandRef } from "./message.ts";
+import { Labels, SpawnName } from "./spawned.ts";
 
 /** Version of the entry format that this release writes. */
 export const entryVersion = 1;
@@ -97,6 +98,11 @@ export const RootRecord = z.strictObject({
   title: z.string().max(200),
   /** The task of a child agent's session: only that may tell it anything, and it is told if the session is lost. */
   parent: RootAddress.exactOptional(),
+  /** Of a session that a program or a person began by the API: who that was. Without it, it is the operator's. */
+  owner: z.string().max(100).exactOptional(),
+  /** What its owner calls it: finds it again (`spawn` with the same name gets it). */
+  name: SpawnName.exactOptional(),
+  labels: Labels.exactOptional(),
 });
 /** What the store keeps of a root beside its stream. */
 export type RootRecord = z.infer<typeof RootRecord>;

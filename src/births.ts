@@ -14,20 +14,33 @@ import { localOperator, principalText } from "../schemas/principal.ts";
 import type { ScheduleInput } from "../schemas/schedule.ts";
 import type { TaskInput } from "../schemas/task.ts";
 import { submit } from "./kernel/command.ts";
-import { create } from "./kernel/create.ts";
+import { type Birth, create, type Spawned } from "./kernel/create.ts";
+import { type BirthRows, createOnce, type Made } from "./kernel/create_once.ts";
 import { type Kernel, KernelError } from "./kernel/kernel.ts";
 import type { SessionDraft } from "./runtime.ts";
+import type { SpawnOrder } from "./spawn_order.ts";
 
 /** Creates the supervisor of all roots. */
 export function createSupervisor(kernel: Kernel, address: RootAddress): Promise<void> {
   return bear(kernel, "supervisor", { address, policy: {} }, { title: "supervisor of all roots" });
 }
 
+/** What is told of a session that is begun by the API. */
+export interface SpawnedSession extends Spawned {
+  /** Its address, which nobody has yet. */
+  readonly address: RootAddress;
+  /** Rows that are set with its birth. */
+  readonly rows: BirthRows;
+}
+
 /** Creates a session, its catalog and the connections of its servers; resolves once all are durable. */
-export async function createSession(kernel: Kernel, draft: SessionDraft): Promise<RootAddress> {
-  const id = kernel.seams.nextId("ses");
-  const address: RootAddress = `session/${id}`;
-  const catalog: RootAddress = `catalog/${id}`;
+export async function createSession(
+  kernel: Kernel,
+  draft: SessionDraft,
+  spawned?: SpawnedSession,
+): Promise<RootAddress> {
+  const address: RootAddress = spawned?.address ?? `session/${kernel.seams.nextId("ses")}`;
+  const catalog = address.replace(/^session/, "catalog");
   const { parent } = draft;
   const title = draft.title ?? parent?.path.at(-1) ?? draft.agent.name;
   const servers = serversOf(address, draft.servers ?? []);
@@ -55,10 +68,24 @@ export async function createSession(kernel: Kernel, draft: SessionDraft): Promis
       installation: kernel.journal.format.installation,
       budget: draft.budget,
       ...(parent === undefined ? {} : { parent }),
-    }, { title, ...(parent === undefined ? {} : { parent: parent.task }) }),
+    }, { title, ...(parent === undefined ? {} : { parent: parent.task }), ...bornAs(spawned) }),
   ];
   await Promise.all(births);
   return address;
+}
+
+/** Creates a session by a command, once. */
+export function spawnSession(kernel: Kernel, order: SpawnOrder): Promise<Made> {
+  const { draft, ref, content, owner, name, labels } = order;
+  const address: RootAddress = `session/${kernel.seams.nextId("ses")}`;
+  const known = {
+    owner: principalText(owner),
+    ...(name === undefined ? {} : { name }),
+    ...(labels === undefined ? {} : { labels }),
+  };
+  const make = (rows: BirthRows) =>
+    createSession(kernel, { ...draft, principal: owner }, { address, rows, ...known });
+  return createOnce(kernel, { ref, content, address, name, make });
 }
 
 /** A child's session that is to be made. */
@@ -171,9 +198,14 @@ function bear(
   kernel: Kernel,
   kind: RootKind,
   input: { readonly address: RootAddress } & { readonly [key: string]: unknown },
-  { title, parent }: { readonly title: string; readonly parent?: RootAddress },
+  rest: Pick<Birth, "title" | "parent" | "spawned" | "rows">,
 ): Promise<void> {
   const parsed = rootInputs[kind].parse(input);
-  const birth = { address: input.address, kind, input: parsed as unknown as Json, title };
-  return create(kernel, parent === undefined ? birth : { ...birth, parent });
+  return create(kernel, { address: input.address, kind, input: parsed as unknown as Json, ...rest });
+}
+
+function bornAs(session: SpawnedSession | undefined): Pick<Birth, "spawned" | "rows"> {
+  if (session === undefined) return {};
+  const { address: _, rows, ...spawned } = session;
+  return { spawned, rows };
 }

@@ -1,5 +1,4 @@
 /** Composition root of a runtime that owns its store: opens, recovers, runs, and stops it. */
-import { notYours } from "../actors/session_close.ts";
 import { catalogOf } from "../actors/library.ts";
 import { pathOf } from "./ancestors.ts";
 import type { AgentDefinition } from "../schemas/agent.ts";
@@ -8,13 +7,13 @@ import type { Parentage } from "../schemas/child_agent.ts";
 import type { CatalogSource } from "../schemas/catalog.ts";
 import type { HostPolicy } from "../schemas/config.ts";
 import type { RootRecord } from "../schemas/entry.ts";
-import { type RootAddress, sessionOf } from "../schemas/ids.ts";
+import type { RootAddress } from "../schemas/ids.ts";
 import type { HostCall } from "../schemas/invocation.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
 import { rootMessages, type SessionMessage } from "../schemas/message.ts";
 import type { SessionScope } from "../schemas/profile.ts";
-import { localOperator, type Principal, principalText } from "../schemas/principal.ts";
+import { type Principal, principalText } from "../schemas/principal.ts";
 import { cleanMessage, createDoorRedactor, mayBeSecret } from "./effects/clean.ts";
 import { AgentDesk } from "./agents/agent_desk.ts";
 import { Conversations } from "./effects/conversation.ts";
@@ -30,10 +29,11 @@ import { type Acknowledgements, submit } from "./kernel/command.ts";
 import { type Kernel, KernelError, type KernelEvent, observersOf } from "./kernel/kernel.ts";
 import { passivateIdle } from "./kernel/passivate.ts";
 import { recover, type Recovery } from "./kernel/recover.ts";
+import type { Made } from "./kernel/create_once.ts";
 import { createKernel, type KernelParts } from "./kernel/start.ts";
 import { halt, stop } from "./kernel/stop.ts";
 import { machineCode } from "./machine_code.ts";
-import { createSession, createSupervisor, declareServers } from "./births.ts";
+import { createSession, createSupervisor, declareServers, spawnSession } from "./births.ts";
 import { createOwnPerformers } from "./own_performers.ts";
 import {
   type ProgramRegistration,
@@ -46,7 +46,9 @@ import type { Redactor } from "./redact/redactor.ts";
 import { type RefreshReport, refreshServers, tellConnection } from "./refresh.ts";
 import type { HostPerformers, HostServices } from "./host_services.ts";
 import { Schedules } from "./schedules.ts";
+import { refuseForeign } from "./foreign.ts";
 import type { Seams } from "./seams.ts";
+import { type GivenBy, givenBy, type SpawnOrder } from "./spawn_order.ts";
 import { TaskDesk } from "./tasks/task_desk.ts";
 import { reportOf, type TurnReport } from "./turn_report.ts";
 
@@ -118,24 +120,29 @@ export interface Runtime {
   readonly agents: AgentDesk;
   /** Makes a session and its catalog; resolves once both are durable. */
   createSession(draft: SessionDraft): Promise<RootAddress>;
+  /**
+   * Makes a session by a command: the same key again, or the same name, yields the session that is there (K14). Another
+   * content under the same key is refused.
+   */
+  spawnSession(order: SpawnOrder): Promise<Made>;
   /** Declares all MCP servers of a session anew; they hold from its next turn on (AR-42). Resolves once durable. */
   declareServers(session: RootAddress, servers: readonly McpDeclaration[]): Promise<void>;
   /** Asks the open servers of a session for their tools again; resolves with what became of each (AR-15). */
   refreshServers(session: RootAddress): Promise<readonly RefreshReport[]>;
   /** Gives a prompt. The same key and text again is the same prompt (K14). */
-  prompt(session: RootAddress, text: string, key?: string): Promise<GivenPrompt>;
+  prompt(session: RootAddress, text: string, given?: string | GivenBy): Promise<GivenPrompt>;
   /**
    * Calls one tool of a session under all its gates, in a turn that asks no model (DM-12). The same key and call again is
    * the same call (CM-57): it is answered with what the first one yielded.
    */
-  call(session: RootAddress, call: HostCall, key?: string): Promise<GivenPrompt>;
+  call(session: RootAddress, call: HostCall, given?: string | GivenBy): Promise<GivenPrompt>;
   /**
    * Connects a program of this process and answers what its agent's sessions can call (CM-109); the same again is a
    * refresh. It must be connected anew after a restart: until then its tools are not called. Throws `ProgramError`.
    */
   registerProgram(registration: ProgramRegistration): Promise<RegisteredProgram>;
   /** Gives any message of a session's protocol as a command. */
-  send(session: RootAddress, message: SessionMessage, key?: string): Promise<Acknowledgements>;
+  send(session: RootAddress, message: SessionMessage, given?: string | GivenBy): Promise<Acknowledgements>;
   /** Hears of entries (once durable) and of progress. Returns how to stop. */
   watch(listener: (event: KernelEvent) => void): () => void;
   listRoots(): readonly RootRecord[];
@@ -215,15 +222,6 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   return runtimeOf(parts, { ...options, redactor });
 }
 
-/** What only a child's parent may do to it, and nobody else: whoever runs the store may look, stop and answer (CM-107). */
-function refuseForeign({ records }: Kernel, session: RootAddress, message: SessionMessage): void {
-  const targets = message.type === "session.relay" ? [session, message.to] : [session];
-  const child = targets.map((one) => records.get(one)?.parent).find((parent) => parent !== undefined);
-  const isHarmless = message.type === "session.cancel" || message.type === "session.revoke";
-  if (child === undefined || isHarmless) return;
-  throw new KernelError("session_not_yours", notYours(sessionOf(child) ?? child));
-}
-
 type RuntimeParts =
   & Pick<
     Runtime,
@@ -234,7 +232,8 @@ type RuntimeParts =
 function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly redactor: Redactor }): Runtime {
   const { programs, ...shown } = parts;
   const { kernel, journal } = shown;
-  const send: Runtime["send"] = (session, message, key) => {
+  const send: Runtime["send"] = (session, message, given) => {
+    const { key, by } = givenBy(given);
     const parsed = rootMessages.session.safeParse(message);
     if (!parsed.success) {
       const problem = parsed.error.issues[0];
@@ -252,12 +251,16 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
       );
     }
     refuseForeign(kernel, session, data);
-    const ref = { principal: principalText(localOperator), key: key ?? kernel.seams.nextId("cmd") };
+    const ref = { principal: principalText(by), key: key ?? kernel.seams.nextId("cmd") };
     const isFresh = key === undefined;
     return submit(kernel, { root: session, message: data as never, ref, isFresh });
   };
-  const give = async (session: RootAddress, message: SessionMessage, key?: string): Promise<GivenPrompt> => {
-    const { accepted, reply } = await send(session, message, key);
+  const give = async (
+    session: RootAddress,
+    message: SessionMessage,
+    given?: string | GivenBy,
+  ): Promise<GivenPrompt> => {
+    const { accepted, reply } = await send(session, message, given);
     const report = reply.then((stored) => reportOf(parts.conversations, session, stored));
     report.catch(() => {}); // Whoever wants it awaits it; at shutdown nobody may.
     return { accepted, report };
@@ -268,9 +271,10 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
     createSession: (draft) => createSession(kernel, draft),
     declareServers: (session, servers) => declareServers(kernel, session, servers),
     refreshServers: (session) => refreshServers(kernel, session),
-    prompt: (session, text, key) => give(session, { type: "session.prompt", text }, key),
+    spawnSession: (order) => spawnSession(kernel, order),
+    prompt: (session, text, given) => give(session, { type: "session.prompt", text }, given),
     registerProgram: (registration) => programs.register(registration),
-    call: (session, call, key) => give(session, { type: "session.call", call }, key),
+    call: (session, call, given) => give(session, { type: "session.call", call }, given),
     watch: (listener) => {
       kernel.watchers.add(listener);
       return () => kernel.watchers.delete(listener);

@@ -2,7 +2,7 @@
 import { type Call, type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
 import { exportFixture } from "./export_fixture.ts";
-import { type ExportCounts, type ExportRequest, writeExport } from "./export_write.ts";
+import { type ExportCounts, type ExportRequest, writeExport } from "../export/export_write.ts";
 import { locateStore, openReading } from "./host.ts";
 import { jsonLine } from "./json_line.ts";
 import { withProgress } from "./progress.ts";

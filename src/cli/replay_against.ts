@@ -13,7 +13,7 @@ import type { FieldDrift } from "../field_drift.ts";
 import { type CatalogDrift, driftBetween, driftCount } from "./catalog_drift.ts";
 import type { Cli } from "./cli.ts";
 import { CheckFailedError, UsageError } from "./exit.ts";
-import { exportLineBounds } from "./export_format.ts";
+import { exportLineBounds } from "../export/export_format.ts";
 import { jsonLine } from "./json_line.ts";
 import { readCatalog } from "./session_catalog.ts";
 import { cutTo } from "./table.ts";

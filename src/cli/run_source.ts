@@ -7,8 +7,8 @@ import { readFixture } from "../fixture/read_fixture.ts";
 import { pagesOf } from "../stream_replay.ts";
 import type { Cli } from "./cli.ts";
 import { UsageError } from "./exit.ts";
-import { exportLineBounds } from "./export_format.ts";
-import { readExport } from "./export_read.ts";
+import { exportLineBounds } from "../export/export_format.ts";
+import { readExport } from "../export/export_read.ts";
 import { locateStore, openReading } from "./host.ts";
 import { findSession } from "./session_name.ts";
 

@@ -14,7 +14,7 @@ import { ToolDefinition, ToolResultEnvelope } from "../../schemas/tool.ts";
 import { DoorRequest, DoorResponse } from "../door/protocol.ts";
 import { defineCommand } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
-import { ExportHeader } from "./export_format.ts";
+import { ExportHeader } from "../export/export_format.ts";
 import { nearest } from "../../actors/nearest.ts";
 
 /** Every schema that is printed, by the name under which it is asked for. */

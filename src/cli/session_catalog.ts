@@ -8,7 +8,7 @@ import { ExposureFold } from "../effects/exposure_fold.ts";
 import type { Records } from "../host/host.ts";
 import { shelvedHashIn } from "../journal/named_blobs.ts";
 import { UsageError } from "./exit.ts";
-import { exportLineBounds } from "./export_format.ts";
+import { exportLineBounds } from "../export/export_format.ts";
 import { peekList } from "../peek.ts";
 
 /** What a session's journal says of its tools. */

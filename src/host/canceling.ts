@@ -4,6 +4,7 @@ import { Failure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { KernelError } from "../kernel/kernel.ts";
 import type { Runtime } from "../runtime.ts";
+import type { GivenBy } from "../spawn_order.ts";
 
 /** What is to be stopped, and why. */
 export interface CancelOrder {
@@ -19,6 +20,7 @@ export async function cancelSession(
   runtime: Pick<Runtime, "send">,
   session: RootAddress,
   { reason, scope, call }: CancelOrder,
+  given?: GivenBy,
 ): Promise<CancelReport> {
   const message = {
     type: "session.cancel" as const,
@@ -26,7 +28,7 @@ export async function cancelSession(
     ...(scope === undefined ? {} : { scope }),
     ...(call === undefined ? {} : { call }),
   };
-  const { accepted, reply } = await runtime.send(session, message);
+  const { accepted, reply } = await runtime.send(session, message, given);
   await accepted();
   const { value } = await reply;
   const report = CancelReport.safeParse(value);

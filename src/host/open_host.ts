@@ -1,10 +1,13 @@
 /** Opens a store as its owner: lock, processes, store, runtime, door, in this order; closes them in the opposite one. */
 import { sessionsAbove } from "../ancestors.ts";
+import type { ActorApi } from "../api/actor_api.ts";
+import type { AgentShelf } from "../api/agent_shelf.ts";
 import { ArtifactFolder } from "../commands/artifacts.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
 import { openKvStore } from "../journal/kv_store.ts";
 import { limits } from "../../schemas/limits.ts";
+import type { PermissionMode } from "../../schemas/mode.ts";
 import { createLogins } from "./logins.ts";
 import { lockStore, type StoreLock } from "../journal/store_lock.ts";
 import { Connections, type OwnProgram } from "../mcp/connections.ts";
@@ -49,8 +52,14 @@ export interface OwnerOptions {
   readonly holdsSchedules?: boolean;
 }
 
+/** The host of the process that owns its store: besides what every host does, it can offer its API to programs. */
+export interface OwnerHost extends ActingHost {
+  /** The actor API over this store. `mode` is the freest one that a session may be begun in. */
+  openApi(offer: { readonly shelf: AgentShelf; readonly mode: PermissionMode }): Promise<ActorApi>;
+}
+
 /** Takes a store for this process and runs it. Refuses with `store_in_use` if another process holds it. */
-export async function openOwner(options: OwnerOptions): Promise<ActingHost> {
+export async function openOwner(options: OwnerOptions): Promise<OwnerHost> {
   const { location, config, seams, env } = options;
   const lock = await lockStore(location, seams.clock);
   const { clock, digest, log } = seams;
@@ -229,7 +238,7 @@ interface Opened {
   readonly logs: TaskLogs;
 }
 
-async function openWithDoor(opened: Opened): Promise<ActingHost> {
+async function openWithDoor(opened: Opened): Promise<OwnerHost> {
   const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs } = opened;
   const doors: Door[] = [];
   const host = createLocalHost({
@@ -257,7 +266,14 @@ async function openWithDoor(opened: Opened): Promise<ActingHost> {
     const door = await openDoor({ host, seams });
     doors.push(door);
     await lock.setDoor({ port: door.port, token: door.token });
-    return host;
+    return {
+      ...host,
+      openApi: async (offer) => {
+        // Loaded here: most commands need none of it.
+        const { ActorApi } = await import("../api/actor_api.ts");
+        return new ActorApi({ runtime, host, seams, config, declarer, ...offer });
+      },
+    };
   } catch (error) {
     for (const door of doors) await door.close();
     await runtime.stop();

@@ -9,6 +9,8 @@ export const SessionHome = z.strictObject({
   agent: z.discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("folder"), path: folder }),
     z.strictObject({ kind: z.literal("embedded"), name: z.string().max(48) }),
+    /** An agent that came as data: it has no files. */
+    z.strictObject({ kind: z.literal("inline") }),
   ]),
   workspace: folder,
   /** A script that the operator named instead of the agent's own. */

@@ -122,6 +122,9 @@ async function loadProvider({ agent, home }: SessionPlace, model: string): Promi
     }
     return createScriptedProvider(embedded.script);
   }
+  if (home.script === undefined && home.agent.kind === "inline") {
+    throw new ModelError("model_unknown", "An agent that came as data has no script: its host names one");
+  }
   try {
     return createScriptedProvider(await readScript(agent, home, model));
   } catch (error) {

@@ -92,6 +92,8 @@ export const keys = {
   task: (owner: string, task: string): StoreKey => ["task", id(owner), id(task)],
   /** What a task that has not ended alone may change: names that task (DM-119). */
   scope: (digest: string): StoreKey => ["scope", id(digest)],
+  /** The session that a principal calls by this name. */
+  named: (principal: string, name: string): StoreKey => ["named", id(principal), id(name)],
   /** How often the recovery of a root was begun and not ended. */
   recover: (address: string): StoreKey => ["recover", id(address)],
 } as const;

@@ -42,23 +42,39 @@ export async function submit(kernel: Kernel, command: Command): Promise<Acknowle
     refuseUnusable(kernel, root);
     return enter(kernel, { ...command, message }, "", keys.command(ref.principal, ref.key));
   }
-  const hash = await kernel.seams.digest(new TextEncoder().encode(canonicalJson({ root, message })));
+  const hash = await hashOf(kernel, { root, message });
   const key = keys.command(ref.principal, ref.key);
-  const claim = claimOf(key);
-  // One look-up of a key at a time: what a second one reads must not be older than what the first one led to (K14).
-  while (kernel.lookUps.has(claim)) await kernel.lookUps.get(claim);
-  const lookUp = Promise.withResolvers<void>();
-  kernel.lookUps.set(claim, lookUp.promise);
-  try {
-    const known = kernel.pendingCommands.get(claim) ??
+  return await alone(kernel, key, async () => {
+    const known = kernel.pendingCommands.get(claimOf(key)) ??
       await kernel.journal.readCommand(ref.principal, ref.key) as StoredCommand | undefined;
     if (known !== undefined) return await repeat(kernel, command, hash, known);
     refuseUnusable(kernel, root);
     return enter(kernel, { ...command, message }, hash, key);
+  });
+}
+
+/** What two uses of a key are compared by. */
+export function hashOf(kernel: Kernel, content: unknown): Promise<string> {
+  return kernel.seams.digest(new TextEncoder().encode(canonicalJson(content)));
+}
+
+/** One look-up of a key at a time: what a second one reads must not be older than what the first one led to (K14). */
+export async function alone<T>(kernel: Kernel, key: StoreKey, run: () => Promise<T>): Promise<T> {
+  const claim = claimOf(key);
+  while (kernel.lookUps.has(claim)) await kernel.lookUps.get(claim);
+  const lookUp = Promise.withResolvers<void>();
+  kernel.lookUps.set(claim, lookUp.promise);
+  try {
+    return await run();
   } finally {
     kernel.lookUps.delete(claim);
     lookUp.resolve();
   }
+}
+
+/** The refusal of a key that was used for something else. */
+export function reused(key: string): KernelError {
+  return new KernelError("idempotency_key_reuse", `Key "${key}" was used for another command: use a new key`);
 }
 
 function enter(kernel: Kernel, command: Command, hash: string, key: StoreKey): Acknowledgements {
@@ -101,12 +117,7 @@ async function repeat(
   known: StoredCommand | PendingCommand,
 ): Promise<Acknowledgements> {
   const { ref } = command;
-  if (known.hash !== hash) {
-    throw new KernelError(
-      "idempotency_key_reuse",
-      `Key "${ref.key}" was used for another command: use a new key`,
-    );
-  }
+  if (known.hash !== hash) throw reused(ref.key);
   const accepted = hurried(kernel, "accepted" in known ? known.accepted : Promise.resolve());
   // Wait first, look second: a reply that becomes durable in between is then seen one way or the other.
   const key = keys.reply(ref.principal, ref.key);

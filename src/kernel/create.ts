@@ -3,6 +3,7 @@ import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress, RootKind } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
 import { throughJson } from "../canonical.ts";
+import type { StoreKey } from "../journal/store.ts";
 import { crank } from "./crank.ts";
 import { type Kernel, KernelError } from "./kernel.ts";
 import { LiveRoot } from "./live_root.ts";
@@ -16,7 +17,14 @@ export interface Birth {
   readonly title: string;
   /** The task that is told if the root is lost. */
   readonly parent?: RootAddress;
+  /** Who it belongs to, and what it is known by, if it was begun by the API. */
+  readonly spawned?: Spawned | undefined;
+  /** Rows to set in the unit of the birth. */
+  readonly rows?: readonly { readonly key: StoreKey; readonly value: Json }[] | undefined;
 }
+
+/** Who a session belongs to, and what it is known by. */
+export type Spawned = Pick<RootRecord, "owner" | "name" | "labels">;
 
 /** Creates a root; resolves once it is durable. Refuses an address that is taken. */
 export function create(kernel: Kernel, birth: Birth): Promise<void> {
@@ -35,6 +43,7 @@ export function create(kernel: Kernel, birth: Birth): Promise<void> {
     status: "active",
     title: birth.title.slice(0, 200),
     ...(birth.parent === undefined ? {} : { parent: birth.parent }),
+    ...birth.spawned,
   };
   kernel.records.set(address, record);
   const root = new LiveRoot(address, kind, kernel.machines[kind], kernel.desk);
@@ -47,6 +56,7 @@ export function create(kernel: Kernel, birth: Birth): Promise<void> {
     resolve();
   };
   // At once, not through the mailbox: who is created first is written first.
-  crank(kernel, root, { kind: "created", input: throughJson(birth.input), record, onAccepted });
+  const { rows } = birth;
+  crank(kernel, root, { kind: "created", input: throughJson(birth.input), record, rows, onAccepted });
   return promise;
 }

@@ -10,6 +10,8 @@ export interface CreatedMail {
   readonly kind: "created";
   readonly input: Json;
   readonly record: RootRecord;
+  /** Rows to set besides, in the unit of the birth: what makes a repeat find this root (K14). */
+  readonly rows?: readonly { readonly key: StoreKey; readonly value: Json }[] | undefined;
   readonly onAccepted?: (() => void) | undefined;
 }
 

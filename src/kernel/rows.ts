@@ -30,6 +30,7 @@ export function isLive(ask: Ask): boolean {
 export function rowsOf(root: LiveRoot, result: CrankResult): Rows {
   const { mail, beginning, record, settled } = result;
   const rows: Rows = { sets: [], deletes: [], letters: [], replies: [] };
+  if (mail.kind === "created") rows.sets.push(...mail.rows ?? []);
   if (mail.kind === "input") {
     if (mail.inbox !== undefined) rows.deletes.push(mail.inbox);
     if (mail.commandRow !== undefined) {

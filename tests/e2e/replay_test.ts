@@ -1,7 +1,7 @@
 /** `troupe export`, `replay` and `doctor` in real processes, on sound and on damaged data. */
 import assert from "node:assert/strict";
 import type { Entry } from "../../schemas/entry.ts";
-import { sealOf } from "../../src/cli/export_format.ts";
+import { sealOf } from "../../src/export/export_format.ts";
 import { assertRefused, linesOf, onStage, readScript, type Stage, writeAgent } from "./troupe.ts";
 
 async function record(stage: Stage, prompt = "hi"): Promise<void> {

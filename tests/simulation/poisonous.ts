@@ -85,7 +85,7 @@ export function misguidedTurn(machines: WiredMachines, name: string, guard: () =
 /** Told how an invocation ended, as its turn sees it: `turn` counts from 1 in its session. */
 export type Tell = (turn: number, result: InvocationResult) => void;
 
-let listener: Tell = () => {};
+let listener: Tell | undefined;
 
 /** Sets who is told by the machines of {@linkcode wireTelling} from now on: machines are wired once, their roots are many. */
 export function tellTo(tell: Tell): void {
@@ -101,7 +101,7 @@ export function wireTelling(desk: PortDesk): WiredMachines {
       readonly turn: number;
       readonly results: readonly InvocationResult[];
     };
-    for (const result of results) listener(turn, result);
+    for (const result of results) listener?.(turn, result);
   });
   return { ...machines, session: withActor(machines.session, "turn", talkative) };
 }

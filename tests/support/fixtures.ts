@@ -1,6 +1,6 @@
 /** Alters fixtures as somebody does who knows the format: what was changed is sealed anew. */
 import type { Json } from "../../schemas/json.ts";
-import { sealOf } from "../../src/cli/export_format.ts";
+import { sealOf } from "../../src/export/export_format.ts";
 import { FixtureManifest, manifestSeal } from "../../src/fixture/fixture_format.ts";
 import { digestNow } from "./world.ts";
 

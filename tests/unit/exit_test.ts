@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { exitCodes, exitMeanings, InterruptedError, reportError, UsageError } from "../../src/cli/exit.ts";
-import { ExportError } from "../../src/cli/export_read.ts";
+import { ExportError } from "../../src/export/export_read.ts";
 import { ConfigError } from "../../src/config_file.ts";
 import { BorderError } from "../../src/border.ts";
 import { DoorError } from "../../src/door/protocol.ts";

@@ -1,0 +1,210 @@
+/** The messages of the actor API: what other programs ask, and what they are answered. Published in snake case. */
+import { z } from "zod";
+import { AgentDefinition, AgentName } from "./agent.ts";
+import type { ApiScope } from "./api_scope.ts";
+import { apiLimits } from "./api_limits.ts";
+import { Budget, Spent } from "./budget.ts";
+import { CancelReport, CancelScope } from "./cancel.ts";
+import { CloseStrictness } from "./child_agent.ts";
+import { AgentAddress, AgentView, ApiQuestion, ApiTreeLine, ApiTurn, WatchEvent } from "./api_view.ts";
+import { Digest } from "./ids.ts";
+import { JsonObject } from "./json.ts";
+import { limits } from "./limits.ts";
+import { PermissionMode } from "./mode.ts";
+import { Capability } from "./principal.ts";
+import { Decision } from "./question.ts";
+import { Labels, SpawnName } from "./spawned.ts";
+
+const text = z.string().min(1).max(limits.promptCharactersMax);
+const reason = z.string().max(500);
+const address = z.strictObject({ address: AgentAddress });
+
+/** What the agent is left of the rights that its definition has. It can only become less. */
+export const SpawnRights = z.strictObject({
+  mode: PermissionMode.exactOptional(),
+  capabilities: z.array(Capability).max(256).exactOptional(),
+  /** Full names of tools; without the list all of its definition. */
+  tools: z.array(z.string().min(1).max(256)).max(limits.childToolsMax).exactOptional(),
+  /** How deep its own child agents may go; 0: none. */
+  child_depth_max: z.int().min(0).max(limits.agentDepthMax).exactOptional(),
+});
+/** What the agent is left of its rights. */
+export type SpawnRights = z.infer<typeof SpawnRights>;
+
+/** Begins an agent, or finds the one of this name. */
+export const SpawnParams = z.strictObject({
+  /** Name of an agent that the host offers, or a definition as in `agent.yaml` (scope `agents:define`). */
+  agent: z.union([AgentName, AgentDefinition]),
+  /** Its first prompt; goes on in the background. */
+  prompt: text.exactOptional(),
+  title: z.string().min(1).max(200).exactOptional(),
+  /** Get or create: once for its owner. If it is there, nothing else of this request counts. */
+  name: SpawnName.exactOptional(),
+  labels: Labels.exactOptional(),
+  budget: Budget.exactOptional(),
+  rights: SpawnRights.exactOptional(),
+  /** The agent that it becomes a child of: its budget is carved out of the parent's, its rights are a part of them. */
+  parent: AgentAddress.exactOptional(),
+  /** What becomes of it if the program that began it goes away. Default `detach`: it goes on. */
+  on_parent_exit: z.enum(["stop", "detach"]).exactOptional(),
+});
+/** Begins an agent. */
+export type SpawnParams = z.infer<typeof SpawnParams>;
+
+/** Where a watcher begins and what it is shown. */
+export const WatchParams = z.strictObject({
+  address: AgentAddress,
+  /** The last entry that it has seen; 0: from the beginning. */
+  after: z.int().min(0).default(0),
+  /** `entries` as journaled; `transcript` what was said and done, in words; `state` how it stands after each change. */
+  view: z.enum(["entries", "transcript", "state"]).default("entries"),
+  /** False to end with what is there. */
+  follow: z.boolean().default(true),
+});
+
+interface ApiMethodShape {
+  /** `command`: changes something, and takes an idempotency key. `stream`: answers piece by piece. */
+  readonly kind: "command" | "query" | "stream";
+  readonly scope: ApiScope;
+  readonly params: z.ZodType;
+  /** The answer, or one piece of it. */
+  readonly result: z.ZodType;
+}
+
+/** Every method, with the right that it needs. */
+export const apiMethods = {
+  spawn: {
+    kind: "command",
+    scope: "sessions:write",
+    params: SpawnParams,
+    result: z.strictObject({ address: AgentAddress, is_new: z.boolean() }),
+  },
+  /** Accepted once durable; the turn goes on. */
+  send: {
+    kind: "command",
+    scope: "sessions:write",
+    params: z.strictObject({ address: AgentAddress, text }),
+    result: z.strictObject({ address: AgentAddress, state: z.literal("accepted") }),
+  },
+  /** Sends and waits for the end of the turn; asked again with its key it is the same turn. */
+  ask: {
+    kind: "command",
+    scope: "sessions:write",
+    params: z.strictObject({
+      address: AgentAddress,
+      text,
+      wait_ms: z.int().min(0).max(apiLimits.askWaitMsMax).exactOptional(),
+    }),
+    result: ApiTurn,
+  },
+  watch: { kind: "stream", scope: "log:read", params: WatchParams, result: WatchEvent },
+  questions: {
+    kind: "query",
+    scope: "approvals:read",
+    params: z.strictObject({ address: AgentAddress.exactOptional() }),
+    result: z.strictObject({ questions: z.array(ApiQuestion) }),
+  },
+  answer: {
+    kind: "command",
+    scope: "approvals:decide",
+    params: z.strictObject({
+      question: z.string().max(200),
+      decision: Decision,
+      shown: Digest.exactOptional(),
+      note: z.string().max(1_000).exactOptional(),
+      content: JsonObject.exactOptional(),
+    }),
+    result: z.strictObject({ question: z.string(), decision: Decision }),
+  },
+  cancel: {
+    kind: "command",
+    scope: "sessions:write",
+    params: z.strictObject({
+      address: AgentAddress,
+      scope: CancelScope.exactOptional(),
+      /** Which call, for the scope `call`: `call/<step>.<i>`. */
+      call: z.string().max(128).exactOptional(),
+      reason: reason.exactOptional(),
+    }),
+    result: CancelReport,
+  },
+  /** Ends an agent for good, with its tasks, children and connections. */
+  stop: {
+    kind: "command",
+    scope: "sessions:write",
+    params: z.strictObject({
+      address: AgentAddress,
+      /** `graceful` lets its turn end by itself. Default `forced`. */
+      strictness: CloseStrictness.exactOptional(),
+      reason: reason.exactOptional(),
+    }),
+    result: z.strictObject({ address: AgentAddress, state: z.literal("closed") }),
+  },
+  get: { kind: "query", scope: "sessions:read", params: address, result: AgentView },
+  list: {
+    kind: "query",
+    scope: "sessions:read",
+    params: z.strictObject({
+      /** Only those with all of these labels. */
+      labels: Labels.exactOptional(),
+      /** At most so many, the newest first. */
+      limit: z.int().min(1).max(apiLimits.listPageMax).default(50),
+      /** Older than this one, for the next page. */
+      before: AgentAddress.exactOptional(),
+    }),
+    result: z.strictObject({ agents: z.array(AgentView), next: AgentAddress.exactOptional() }),
+  },
+  tree: {
+    kind: "query",
+    scope: "sessions:read",
+    params: address,
+    result: z.strictObject({ actors: z.array(ApiTreeLine) }),
+  },
+  budget: {
+    kind: "query",
+    scope: "sessions:read",
+    params: address,
+    result: z.strictObject({
+      address: AgentAddress,
+      budget: Budget,
+      spent: Spent,
+      /** Of each field that has a bound. */
+      left: z.record(z.string(), z.number()),
+    }),
+  },
+  /** Why an actor does not go on: a session, or one below it (`session/ses_…/turn/3/call/0.1`). */
+  why: {
+    kind: "query",
+    scope: "sessions:read",
+    params: z.strictObject({ address: z.string().max(256) }),
+    result: z.strictObject({ reason: JsonObject }),
+  },
+  /** The whole session as `troupe export` writes it: whole lines, each with its line end. */
+  export: {
+    kind: "stream",
+    scope: "log:export",
+    params: address,
+    result: z.strictObject({ text: z.string() }),
+  },
+} as const satisfies { readonly [name: string]: ApiMethodShape };
+
+/** Name of a method. */
+export const ApiMethod = z.enum(Object.keys(apiMethods) as [keyof typeof apiMethods]);
+/** Name of a method. */
+export type ApiMethod = keyof typeof apiMethods;
+
+/** Methods of one kind. */
+type OfKind<K extends ApiMethodShape["kind"]> = {
+  [M in ApiMethod]: (typeof apiMethods)[M]["kind"] extends K ? M : never;
+}[ApiMethod];
+/** Methods that answer piece by piece. */
+export type ApiStream = OfKind<"stream">;
+/** Methods that are answered once. */
+export type ApiCall = OfKind<"command" | "query">;
+
+/** What a caller says. */
+export type ApiParams<M extends ApiMethod> = z.input<(typeof apiMethods)[M]["params"]>;
+/** What the method gets. */
+export type ApiGiven<M extends ApiMethod> = z.output<(typeof apiMethods)[M]["params"]>;
+/** What it is answered, or one piece of it. */
+export type ApiResult<M extends ApiMethod> = z.output<(typeof apiMethods)[M]["result"]>;

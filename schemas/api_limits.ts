@@ -1,0 +1,13 @@
+/** Limits of the actor API. */
+export const apiLimits = {
+  /** Bytes of one request's body (GA-25). */
+  bodyBytesMax: 1_048_576,
+  /** Longest `wait_ms` of an `ask`; who needs longer asks again with the same key. */
+  askWaitMsMax: 600_000,
+  /** Sessions in one page of `list`. */
+  listPageMax: 200,
+  /** Sessions that `tree` reads, the newest. */
+  treeSessionsMax: 50,
+  /** Events that wait for a slow watcher before it is told `slow_consumer`. */
+  watchEventsMax: 1_000,
+} as const;

@@ -1,0 +1,14 @@
+/** Who asks by the API, as the carrier has made sure of. */
+import type { ApiScope } from "../../schemas/api_scope.ts";
+import type { Principal } from "../../schemas/principal.ts";
+
+/** Who asks, and with which rights. Built by the carrier from the record of a token, never from what a request says. */
+export interface Caller {
+  readonly principal: Principal;
+  readonly scopes: ReadonlySet<ApiScope>;
+}
+
+/** True if a caller sees everything of the store: the operator, and who has the right `admin`. */
+export function seesAll({ principal, scopes }: Caller): boolean {
+  return principal.kind === "operator" || scopes.has("admin");
+}

@@ -1,0 +1,105 @@
+/** `send`, `ask`, `cancel` and `stop`: what is told to an agent that is there. */
+import type { ApiGiven, ApiResult } from "../../schemas/api.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import { Failure } from "../../schemas/failure.ts";
+import { cancelSession } from "../host/canceling.ts";
+import { KernelError } from "../kernel/kernel.ts";
+import { peek } from "../peek.ts";
+import type { TurnReport } from "../turn_report.ts";
+import type { ApiCallContext } from "./api_parts.ts";
+import { sessionFor } from "./visible.ts";
+
+/** Gives a prompt; resolves once it is durable. */
+export async function send(
+  context: ApiCallContext,
+  { address, text }: ApiGiven<"send">,
+): Promise<ApiResult<"send">> {
+  const { accepted } = await give(context, address, text);
+  await accepted();
+  return { address, state: "accepted" };
+}
+
+/** Gives a prompt and waits for the end of its turn; the same key again waits for the same turn. */
+export async function ask(
+  context: ApiCallContext,
+  { address, text, wait_ms: waitMs }: ApiGiven<"ask">,
+): Promise<ApiResult<"ask">> {
+  const { accepted, report } = await give(context, address, text);
+  await accepted();
+  const ended = await within(context, report, waitMs);
+  return ended === undefined ? { state: "running", address } : endedTurn(address, ended);
+}
+
+/** Stops a session or a part of it; resolves once that has ended. */
+export async function cancel(
+  context: ApiCallContext,
+  { address, reason = "Canceled by the API", ...order }: ApiGiven<"cancel">,
+): Promise<ApiResult<"cancel">> {
+  sessionFor(context, address);
+  const { parts: { runtime }, key, caller } = context;
+  return await cancelSession(runtime, address, { reason, ...order }, { key, by: caller.principal });
+}
+
+/** Ends a session for good; resolves once nothing of it runs. */
+export async function stop(
+  context: ApiCallContext,
+  { address, strictness = "forced", reason = "Stopped by the API" }: ApiGiven<"stop">,
+): Promise<ApiResult<"stop">> {
+  sessionFor(context, address);
+  const { parts: { runtime }, key, caller } = context;
+  const message = { type: "session.close" as const, strictness, reason };
+  const { accepted, reply } = await runtime.send(address, message, { key, by: caller.principal });
+  await accepted();
+  const { status, value } = await reply;
+  const refused = status === "failed" ? Failure.safeParse(peek(value, "failure")) : undefined;
+  if (refused?.success) throw new KernelError(refused.data.code, refused.data.message);
+  return { address, state: "closed" };
+}
+
+async function give(
+  context: ApiCallContext,
+  address: RootAddress,
+  text: string,
+): ReturnType<ApiCallContext["parts"]["runtime"]["prompt"]> {
+  sessionFor(context, address);
+  const { parts: { runtime }, key, caller } = context;
+  return await runtime.prompt(address, text, { key, by: caller.principal });
+}
+
+/** What comes within the time; undefined if it does not, or if nobody waits any more. */
+async function within<T>(
+  { parts: { seams: { clock } }, signal }: ApiCallContext,
+  coming: Promise<T>,
+  waitMs: number | undefined,
+): Promise<T | undefined> {
+  const enough = new AbortController();
+  const gone = Promise.withResolvers<undefined>();
+  const leave = () => gone.resolve(undefined);
+  signal.addEventListener("abort", leave, { once: true });
+  if (signal.aborted) leave();
+  const late = waitMs === undefined
+    ? gone.promise
+    : clock.sleepUntil(clock.now() + waitMs, enough.signal).then(() => undefined);
+  try {
+    return await Promise.race([coming, late, gone.promise]);
+  } finally {
+    signal.removeEventListener("abort", leave);
+    enough.abort();
+  }
+}
+
+/** A turn's end as it is published. */
+export function endedTurn(
+  address: RootAddress,
+  { turn, outcome, steps, text, failure }: TurnReport,
+): ApiResult<"ask"> {
+  return {
+    state: "ended",
+    address,
+    turn,
+    outcome,
+    steps,
+    text,
+    ...(failure === undefined ? {} : { failure }),
+  };
+}

@@ -1,0 +1,165 @@
+/** The typed client of the actor API: one interface over every carrier. */
+import type { ApiCall, ApiMethod, ApiParams, ApiResult, ApiStream } from "../schemas/api.ts";
+import { ApiError } from "../schemas/api_error.ts";
+import { ApiScope } from "../schemas/api_scope.ts";
+import { localOperator } from "../schemas/principal.ts";
+import type { ActorApi } from "./api/actor_api.ts";
+import type { Caller } from "./api/caller.ts";
+
+/** A request as a carrier takes it. */
+export interface CarriedRequest {
+  readonly method: ApiMethod;
+  readonly params: unknown;
+  readonly key?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How requests reach a runtime: in this process, by HTTP, over a pipe. Throws {@linkcode ActorApiError}. */
+export interface Carrier {
+  call(request: CarriedRequest): Promise<unknown>;
+  stream(request: CarriedRequest): AsyncIterable<unknown>;
+  close(): Promise<void>;
+}
+
+/** A request that was not carried out, as the runtime told it. */
+export class ActorApiError extends Error {
+  override readonly name = "ActorApiError";
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly outcome: ApiError["outcome"];
+  readonly requestId: string;
+  constructor({ code, message, retryable, outcome, request_id: requestId }: ApiError) {
+    super(message);
+    [this.code, this.retryable, this.outcome, this.requestId] = [code, retryable, outcome, requestId];
+  }
+}
+
+/** How a call is made. */
+export interface CallOptions {
+  /** A key of one's own, to ask again later: the same key is the same command. By default a new one. */
+  readonly key?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+type Client_ =
+  & {
+    readonly [M in ApiCall]: (params: ApiParams<M>, options?: CallOptions) => Promise<ApiResult<M>>;
+  }
+  & {
+    readonly [M in ApiStream]: (
+      params: ApiParams<M>,
+      options?: Pick<CallOptions, "signal">,
+    ) => AsyncIterable<ApiResult<M>>;
+  };
+
+/** A client: one function for each method of the API. */
+export interface ActorClient extends Client_ {
+  close(): Promise<void>;
+}
+
+const calls = [
+  "spawn",
+  "send",
+  "ask",
+  "questions",
+  "answer",
+  "cancel",
+  "stop",
+  "get",
+  "list",
+  "tree",
+  "budget",
+  "why",
+] as const satisfies readonly ApiCall[];
+const streams = ["watch", "export"] as const satisfies readonly ApiStream[];
+
+/** Makes a client over a carrier. `newKey` mints what commands without a key of their own are given. */
+export function createClient(carrier: Carrier, newKey: () => string): ActorClient {
+  const asCall = (method: ApiCall) => (params: unknown, { key = newKey(), signal }: CallOptions = {}) =>
+    carrier.call({ method, params, key, signal });
+  const asStream = (method: ApiStream) => (params: unknown, { signal }: CallOptions = {}) =>
+    carrier.stream({ method, params, signal });
+  const methods = Object.fromEntries([
+    ...calls.map((method) => [method, asCall(method)]),
+    ...streams.map((method) => [method, asStream(method)]),
+  ]) as unknown as Client_;
+  return { ...methods, close: () => carrier.close() };
+}
+
+/** The carrier within one process: what every other one does, without a wire. */
+export function inProcess(api: ActorApi, caller: Caller, newId: () => string): Carrier {
+  const never = new AbortController().signal;
+  const told = (error: unknown) => new ActorApiError(api.describe(error, newId()));
+  return {
+    call: async ({ signal = never, ...request }) => {
+      try {
+        return await api.call({ ...request, caller, signal });
+      } catch (error) {
+        throw told(error);
+      }
+    },
+    stream: async function* ({ signal = never, ...request }) {
+      try {
+        yield* api.stream({ ...request, caller, signal });
+      } catch (error) {
+        throw told(error);
+      }
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** What {@linkcode openTroupe} opens. */
+export interface TroupeOptions {
+  /** File of the store; made if it is not there. */
+  readonly store: string;
+  /** Agents that can be spawned by their names: folders with `agent.yaml`, such files, or names that come with troupe. */
+  readonly agents: readonly string[];
+  /** Folder of the agents' file tools. Default: the working folder. */
+  readonly workspace?: string;
+  /** A script that stands for every agent's own model; for tests. */
+  readonly script?: string;
+}
+
+/**
+ * Opens a store in this process, as its owner, and gives the client of its operator. Configuration and secrets are the
+ * host's own. Throws a StoreError with `store_in_use` if another process owns the store: reach that one by its API.
+ */
+export async function openTroupe(options: TroupeOptions): Promise<ActorClient> {
+  const { store, agents, workspace = ".", script } = options;
+  const [{ createSystemSeams }, { readHostSettings }, { openOwner }, { openFolderShelf }, { ownProgram }] =
+    await Promise.all([
+      import("./system_seams.ts"),
+      import("./host/home.ts"),
+      import("./host/open_host.ts"),
+      import("./api/folder_shelf.ts"),
+      import("./host/own_program.ts"),
+    ]);
+  const seams = createSystemSeams({ log: () => {} });
+  const env = (name: string) => Deno.env.get(name) || undefined;
+  const { config } = await readHostSettings(env);
+  const shelf = await openFolderShelf({
+    agents,
+    cwd: Deno.cwd(),
+    workspace: await Deno.realPath(workspace),
+    ...(script === undefined ? {} : { script: await Deno.realPath(script) }),
+    digest: seams.digest,
+  });
+  const host = await openOwner({
+    location: store,
+    config,
+    seams,
+    env,
+    self: ownProgram(env),
+    isAttended: true,
+    goesOn: true,
+  });
+  const api = await host.openApi({ shelf, mode: "auto" });
+  const caller = { principal: localOperator, scopes: new Set(ApiScope.options) };
+  const carrier = inProcess(api, caller, () => seams.nextId("req"));
+  const close = async () => {
+    await carrier.close();
+    await host.close();
+  };
+  return createClient({ ...carrier, close }, () => seams.nextId("key"));
+}

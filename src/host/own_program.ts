@@ -1,0 +1,33 @@
+/** How this program is started once more: what `troupe` means in a manifest. */
+import type { OwnProgram } from "../mcp/connections.ts";
+import type { Env } from "./home.ts";
+
+/** A binary is started as it is; the source by the Deno that runs it, with the same packages. */
+export function ownProgram(env: Env): OwnProgram {
+  const command = Deno.execPath();
+  if (Deno.build.standalone) return { command, args: [], env: {} };
+  const folder = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
+  // Without these it would look for the packages in another place, and fetch them all again.
+  const names = ["DENO_DIR", "XDG_CACHE_HOME"] as const;
+  const given = names.map((name) => [name, env(name) ?? ""] as const);
+  // Its home is another one, where there is no cache.
+  const ofCache = given.some(([, value]) => value !== "")
+    ? given
+    : [["DENO_DIR", defaultCache(env)] as const];
+  return {
+    command,
+    args: ["run", "--quiet", "--allow-all", "--config", `${folder}/deno.json`, `${folder}/main.ts`],
+    env: Object.fromEntries(ofCache.filter(([, value]) => value !== "")),
+  };
+}
+
+/** Where Deno keeps packages if nothing else is said; empty if that cannot be told. */
+function defaultCache(env: Env): string {
+  const [name, below] = {
+    darwin: ["HOME", "Library/Caches/deno"] as const,
+    windows: ["LOCALAPPDATA", "deno"] as const,
+    other: ["HOME", ".cache/deno"] as const,
+  }[Deno.build.os === "darwin" || Deno.build.os === "windows" ? Deno.build.os : "other"];
+  const base = env(name) ?? "";
+  return base === "" ? "" : `${base}/${below}`;
+}

@@ -1,0 +1,31 @@
+/** Sessions and messages that come from somebody else than the operator at this machine. */
+import type { CommandRef } from "../schemas/message.ts";
+import { localOperator, type Principal } from "../schemas/principal.ts";
+import type { Labels } from "../schemas/spawned.ts";
+import type { SessionDraft } from "./runtime.ts";
+
+/** A session that somebody wants by the API. */
+export interface SpawnOrder {
+  readonly draft: SessionDraft;
+  readonly ref: CommandRef;
+  /** What was asked for, as it is compared if the key comes again. */
+  readonly content: unknown;
+  readonly owner: Principal;
+  readonly name?: string | undefined;
+  readonly labels?: Labels | undefined;
+}
+
+/** How a command is known: by whom it is given, and under which key. Without a key it is one of its own. */
+export interface GivenBy {
+  readonly key?: string | undefined;
+  /** The operator at this machine, if nobody else is said. */
+  readonly by?: Principal | undefined;
+}
+
+/** Who gives a command. A text is a key of the operator's. */
+export function givenBy(
+  given: string | GivenBy = {},
+): { readonly key: string | undefined; readonly by: Principal } {
+  const { key, by = localOperator } = typeof given === "string" ? { key: given } : given;
+  return { key, by };
+}
