@@ -25,6 +25,10 @@ const troubles = [
   "life with nobody to answer",
 ];
 
+/** How requests go at their targets. */
+const fates = ["ok", "long", "no", "break_before", "break_after", "stall_applied", "late", "twice", "poison"]
+  .map((fate) => `target ${fate}`);
+
 /** What people do. */
 const clients = [
   "client give",
@@ -114,4 +118,11 @@ const notes = [
 ];
 
 /** All of it, by the names of the census. */
-export const everything: readonly string[] = [...troubles, ...clients, ...intents, ...outcomes, ...notes];
+export const everything: readonly string[] = [
+  ...troubles,
+  ...fates,
+  ...clients,
+  ...intents,
+  ...outcomes,
+  ...notes,
+];

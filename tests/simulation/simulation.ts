@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { limits } from "../../schemas/limits.ts";
 import { MemoryDisk } from "../support/memory_store.ts";
 import { createRandom } from "../support/world.ts";
+import type { Attempt } from "./attempt.ts";
 import { budgetOf } from "./budgets.ts";
 import type { Bug } from "./bugs.ts";
 import { type ClientAction, Clients } from "./clients.ts";
@@ -37,7 +38,7 @@ class Simulation {
   readonly #lives: Lives;
   readonly #dice: Dice;
   readonly #nature: Nature;
-  /** What clients did, by kind. */
+  /** What clients did, and how targets went, by kind. */
   readonly #acts = new Set<string>();
   #steps = 0;
   /** The step at which the phase began that is under way. */
@@ -219,7 +220,7 @@ class Simulation {
         lives.filter(({ deferred }) => deferred.length > 0),
         ({ deferred }) => deferred.shift()?.(),
       ),
-      ...this.#group(weights.effect, this.#outside.moving(), (attempt) => this.#outside.advance(attempt)),
+      ...this.#group(weights.effect, this.#outside.moving(), (attempt) => this.#advance(attempt)),
       ...this.#clientGroup(false),
       ...this.#group(weights.time, due === undefined ? [] : [due], ({ life, sleeper }) => {
         this.#nature.nowMs = Math.max(this.#nature.nowMs, sleeper.dueAtMs);
@@ -242,6 +243,11 @@ class Simulation {
     this.#acts.add(`client ${action.name.split(" ")[0]}`);
     action.run();
   };
+
+  #advance(attempt: Attempt): void {
+    this.#acts.add(`target ${attempt.fate}`);
+    this.#outside.advance(attempt);
+  }
 
   /** A group of steps, if there is any. Which of them is taken is chosen when the group is. */
   #group<T>(weight: number, items: readonly T[], take: (item: T) => void): Group[] {
