@@ -2,7 +2,8 @@
 import type { RootRecord } from "../../schemas/entry.ts";
 import { openJournalReader } from "../journal/journal.ts";
 import { openKvStore } from "../journal/kv_store.ts";
-import { StoreError } from "../journal/store.ts";
+import { type Store, StoreError } from "../journal/store.ts";
+import { realStorePath } from "../journal/store_file.ts";
 import { lockStore } from "../journal/store_lock.ts";
 import type { Seams } from "../seams.ts";
 import { readTasks } from "../tasks/task_rows.ts";
@@ -14,7 +15,7 @@ export async function openReaderHost(location: string, seams: Seams): Promise<Ho
   await refuseMissing(location);
   const lock = await lockStore(location, seams.clock);
   try {
-    const store = await openKvStore(location, { mustExist: true, log: seams.log });
+    const store = await openForReading(location, seams);
     try {
       const journal = await openJournalReader({ store, seams });
       return {
@@ -43,6 +44,17 @@ export async function openReaderHost(location: string, seams: Seams): Promise<Ho
   } catch (error) {
     await lock.release();
     throw error;
+  }
+}
+
+/** On a full disk a store cannot be opened, and its file can still be read. */
+async function openForReading(location: string, seams: Seams): Promise<Store> {
+  try {
+    return await openKvStore(location, { mustExist: true, log: seams.log });
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== "store_full") throw error;
+    const { openSqliteFile } = await import("../journal/sqlite_file.ts");
+    return await openSqliteFile(await realStorePath(location), { isOurs: true });
   }
 }
 

@@ -114,6 +114,14 @@ export const prefixes = {
   questions: ["question"],
   allTasks: ["task"],
   tasks: (owner: string): StoreKey => ["task", id(owner)],
+  scopes: ["scope"],
+  recovers: ["recover"],
+  names: ["named"],
+  blobs: ["blob"],
+  blobChunks: ["blobc"],
+  /** Of a store that several runtimes share: who owns a root, and until when (K17). */
+  owners: ["owner"],
+  leases: ["lease"],
 } as const;
 
 function commandKey(key: string): string {

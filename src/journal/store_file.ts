@@ -68,7 +68,7 @@ function isText(bytes: Uint8Array): boolean {
 }
 
 /** Refuses a file that is not a store of ours; nothing is written to it (B133). */
-async function checkContent(path: string, size: number): Promise<void> {
+export async function checkStoreContent(path: string, size: number): Promise<void> {
   if (size === 0) {
     throw unusable(
       path,
@@ -180,7 +180,7 @@ export async function prepareStoreFile(
     throw unusable(path, info.isDirectory ? "it is a folder; name a file" : "it is not an ordinary file");
   } else {
     await checkOwner(path, info, options);
-    await checkContent(path, info.size);
+    await checkStoreContent(path, info.size);
   }
   return {
     path,

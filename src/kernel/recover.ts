@@ -2,14 +2,17 @@
 import { type IntentId, intentKey, type RootAddress } from "../../schemas/ids.ts";
 import type { InputBody } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
-import { keys } from "../journal/keys.ts";
+import { keys, prefixes } from "../journal/keys.ts";
 import type { PortRecord } from "./desk.ts";
-import { start } from "./dispatch.ts";
+import { openGate, start } from "./dispatch.ts";
 import type { Kernel } from "./kernel.ts";
 import { quarantine } from "./poison.ts";
 import { schedule } from "./pump.ts";
 import { bring } from "./route.ts";
 import { wake } from "./wake.ts";
+
+/** Roots whose attempts are counted by one unit. */
+const rowsPerUnit = 100;
 
 /** What a start found. */
 export interface Recovery {
@@ -27,11 +30,12 @@ export async function recover(kernel: Kernel): Promise<Recovery> {
   for await (const row of kernel.journal.listOpen()) open.push(row.root);
   const { admitted, quarantined } = await admit(kernel, open);
   for (const address of admitted) wake(kernel, address);
-  await untilAwake(kernel);
+  await kernel.waking.untilNone();
   const letters = await bringLetters(kernel);
   const timers = await armTimers(kernel);
-  await untilAwake(kernel);
+  await kernel.waking.untilNone();
   kernel.paused = false;
+  openGate(kernel);
   schedule(kernel);
   clearAttempts(kernel, admitted);
   return { open: open.length, letters, timers, quarantined };
@@ -42,39 +46,49 @@ async function admit(
   kernel: Kernel,
   open: readonly RootAddress[],
 ): Promise<{ readonly admitted: RootAddress[]; readonly quarantined: number }> {
-  const admitted: RootAddress[] = [];
+  if (open.length === 0) return { admitted: [], quarantined: 0 };
+  const counts = new Map<string, number>();
+  for await (const { key, value } of kernel.journal.listRows(prefixes.recovers)) {
+    counts.set(String(key[1]), (value as { readonly attempts?: number }).attempts ?? 0);
+  }
+  const attemptsOf = (address: RootAddress) => counts.get(address) ?? 0;
+  const admitted = open.filter((address) => attemptsOf(address) < limits.recoveryAttemptsMax);
   for (const address of open) {
-    const row = await kernel.journal.readRow(keys.recover(address)) as
-      | { readonly attempts?: number }
-      | undefined;
-    const attempts = row?.attempts ?? 0;
-    if (attempts >= limits.recoveryAttemptsMax) {
-      quarantine(kernel, address, `Its recovery ended the process ${attempts} times`);
-      continue;
-    }
-    admitted.push(address);
-    const sets = [{ key: keys.recover(address), value: { attempts: attempts + 1 } }];
-    kernel.journal.writer.push({ root: address, entries: [], sets, deletes: [] });
+    if (attemptsOf(address) < limits.recoveryAttemptsMax) continue;
+    quarantine(kernel, address, `Its recovery ended the process ${attemptsOf(address)} times`);
   }
-  if (open.length > 0) {
-    kernel.journal.writer.urge();
-    await kernel.journal.writer.idle();
+  for (const some of portionsOf(admitted)) {
+    const sets = some.map((address) => ({
+      key: keys.recover(address),
+      value: { attempts: attemptsOf(address) + 1 },
+    }));
+    kernel.journal.writer.push({ root: some[0] ?? "", entries: [], sets, deletes: [] });
   }
+  kernel.journal.writer.urge();
+  await kernel.journal.writer.idle();
   return { admitted, quarantined: open.length - admitted.length };
 }
 
 function clearAttempts(kernel: Kernel, admitted: readonly RootAddress[]): void {
-  for (const address of admitted) {
-    const unit = { root: address, entries: [], sets: [], deletes: [keys.recover(address)] };
+  for (const some of portionsOf(admitted)) {
+    const unit = {
+      root: some[0] ?? "",
+      entries: [],
+      sets: [],
+      deletes: some.map((address) => keys.recover(address)),
+    };
     // K15: cranks may have stopped for these very units, so their end must let them go on.
     kernel.journal.writer.push(unit, () => schedule(kernel));
   }
 }
 
-async function untilAwake(kernel: Kernel): Promise<void> {
-  while (kernel.waking.size > 0 && kernel.stopped === undefined) {
-    await new Promise<void>((resolve) => kernel.seams.clock.defer(resolve));
-  }
+/** Rows of many roots go into few units: cranks stop while 1,000 of them wait for the disk (K15). */
+function portionsOf(roots: readonly RootAddress[]): readonly (readonly RootAddress[])[] {
+  const count = Math.ceil(roots.length / rowsPerUnit);
+  return Array.from(
+    { length: count },
+    (_, index) => roots.slice(index * rowsPerUnit, (index + 1) * rowsPerUnit),
+  );
 }
 
 async function bringLetters(kernel: Kernel): Promise<number> {

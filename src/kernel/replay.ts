@@ -1,14 +1,15 @@
 /** Replays a stream: machines are fed the journal, nothing is performed, every ask is compared (design.md section 1). */
+import type { StateFormats } from "../../actors/migrate.ts";
 import type { CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import { canonicalJson } from "../../schemas/json.ts";
 import { isSameJson } from "../canonical.ts";
+import { shelvedHashIn } from "../journal/named_blobs.ts";
 import type { Seams } from "../seams.ts";
 import { CrankDesk } from "./desk.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank } from "./feed.ts";
 import { LiveRoot } from "./live_root.ts";
 import { machinesOf, type Wiring } from "./machines.ts";
-import { loadShelvedIn } from "./wake.ts";
 
 /** What a replay found. */
 export interface ReplayReport {
@@ -36,6 +37,8 @@ export interface ReplayOptions {
   readonly anyCode?: boolean;
   /** Also saves and restores the state after every crank: what a restart there would have come to must be the same. */
   readonly strict?: boolean;
+  /** The forms of states that are known; those of this release by default. */
+  readonly stateFormats?: StateFormats;
   /** Stops before the first message that came after this entry: states are as they were then. */
   readonly until?: number;
   /** Says whether a state may be as it is, instead of the recorded hash. Told of all of one stream, in their order. */
@@ -99,7 +102,8 @@ class Replay {
         // A crank is whole or not at all: what it caused belongs to the message that came before `until`.
         if (entry.cause > until) break read;
         this.#entries += 1;
-        if (entry.kind === "input" || entry.kind === "outcome") await loadShelvedIn(this.#options, entry);
+        const hash = shelvedHashIn(entry);
+        if (hash !== undefined) await this.#options.loadShelved(hash);
         const crank = reader.take(entry);
         if (crank !== undefined && !this.#take(crank)) return await this.#report();
       }
@@ -122,7 +126,7 @@ class Replay {
     }
     this.#cranks += 1;
     this.#divergence = first.kind === "checkpoint"
-      ? feedCheckpoint(this.#root, first)
+      ? feedCheckpoint(this.#root, first, this.#options.stateFormats)
       : feed(this.#root, crank);
     if (this.#divergence !== undefined) return false;
     this.#options.watch?.(crank, this.#root);

@@ -22,7 +22,7 @@ async function hunt(
 }
 
 for (const canary of canaries) {
-  Deno.test(`simulation finds that ${canary.name}`, async () => {
+  Deno.test(`simulation finds that ${canary.name} (${canary.of})`, async () => {
     const { seed, seen } = await hunt(canary);
     assert.ok(
       seed <= seedsMax,

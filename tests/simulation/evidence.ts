@@ -32,6 +32,8 @@ export interface Evidence {
   readonly ghosts: ReadonlySet<number>;
   /** The life that runs at the end, with nothing left to do. */
   readonly life: Life;
+  /** What was logged, among other lines. */
+  readonly said: readonly string[];
 }
 
 /** How long a run was. */

@@ -21,6 +21,8 @@ import type { Complain, Evidence } from "./evidence.ts";
 import { tellTo, wireTelling } from "./poisonous.ts";
 import type { Results } from "./stories.ts";
 import { judgeTasks } from "./task_judges.ts";
+import { judgeRights } from "./rights_judges.ts";
+import { judgeSecrets } from "./secrets.ts";
 import { recoveries } from "./lives.ts";
 
 /** The evidence, read back from the disk by the reader that everybody uses. */
@@ -52,6 +54,7 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
   for (const { address } of records) streams.set(address, await entriesOf(reader, address));
   const one: Case = { evidence, reader, records, streams, results: new Map(), complain };
   judgeRoots(one);
+  judgeOwner(one);
   judgeMarks(one);
   judgeCommands(one);
   judgeLetters(one);
@@ -59,7 +62,9 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
   await judgeReplay(one);
   judgeEffects(one);
   judgeBudgets(one);
-  judgeTasks(one);
+  await judgeTasks(one);
+  judgeRights(one);
+  judgeSecrets(evidence, evidence.said, complain);
   judgeRest(one);
   return new Set([...streams.values()].flatMap((entries) => entries.flatMap(namesOf)));
 }
@@ -70,10 +75,13 @@ async function entriesOf(reader: JournalReader, address: RootAddress): Promise<E
   return entries;
 }
 
-/** I6: sequences without gap, valid chains, heads that agree. */
+/** I6: sequences without gap, valid chains, heads that agree; and rows that say what the streams say (K19). */
 async function judgeChains({ disk }: Evidence, complain: Complain): Promise<void> {
   const { findings } = await examine(disk.open(), digest);
-  for (const { code, message } of findings) complain("I6", `${code}: ${message}`);
+  // A crash between a large result and its entry leaves a blob that nothing names (R12).
+  for (const { code, message } of findings) {
+    if (code !== "blobs_orphaned") complain("I6", `${code}: ${message}`);
+  }
 }
 
 /** K20, K23: nothing in these plays is a reason to give up a root. I6: epochs never fall. */
@@ -87,6 +95,19 @@ function judgeRoots({ records, streams, complain }: Case): void {
         complain("I6", `The epoch of ${root} falls at ${entry.seq}`);
       }
     });
+  }
+}
+
+/** I13: once a later epoch has written anything, no earlier one writes again, to whatever stream. */
+function judgeOwner({ evidence, streams, complain }: Case): void {
+  const rows = evidence.disk.list({ prefix: prefixes.logs })
+    .toSorted((left, right) => left.versionstamp < right.versionstamp ? -1 : 1);
+  let latest = 0;
+  for (const { key } of rows) {
+    const [root, first] = [String(key[1]), Number(key[2])];
+    const epoch = streams.get(root)?.[first - 1]?.epoch ?? latest;
+    if (epoch < latest) complain("I13", `Epoch ${epoch} wrote ${root} at ${first}, after epoch ${latest}`);
+    latest = Math.max(latest, epoch);
   }
 }
 
@@ -148,7 +169,7 @@ function inputOf(entry: Entry): InputBody | undefined {
   return (entry.body as unknown as { readonly input: InputBody }).input;
 }
 
-/** K13: what one root sent to another arrives, once, in its order. */
+/** I15, K13: what one root sent to another arrives, once, in its order. */
 function judgeLetters({ streams, complain }: Case): void {
   const sent = new Map<string, unknown[]>();
   const taken = new Map<string, unknown[]>();
@@ -158,7 +179,11 @@ function judgeLetters({ streams, complain }: Case): void {
   for (const [root, entries] of streams) {
     for (const entry of entries) {
       const input = inputOf(entry);
-      if (input?.sender !== undefined) push(taken, `${input.sender} to ${root}`, input.message);
+      // That a root is out of service, the kernel says in its place.
+      const isOfKernel = input?.message.type.startsWith("child.") === true;
+      if (input?.sender !== undefined && !isOfKernel) {
+        push(taken, `${input.sender} to ${root}`, input.message);
+      }
       if (entry.kind !== "message") continue;
       const { to, message } = entry.body as { readonly to: string; readonly message: unknown };
       // A dead letter: to nobody, or to a session whose birth was cut off, which no client ever heard of.
@@ -170,7 +195,7 @@ function judgeLetters({ streams, complain }: Case): void {
     const [out, back] = [sent.get(name) ?? [], taken.get(name) ?? []];
     if (!isSameJson(out, back)) {
       complain(
-        "K13",
+        "I15",
         `${name}: ${out.length} messages sent, ${back.length} taken, or others, or in another order`,
       );
     }
@@ -181,22 +206,26 @@ interface OutcomeOf {
   readonly id: string;
 }
 
-/** K2, K12: an outcome names an intent before it, and is the only one; late ones are notes. Nothing is dropped twice. */
+/** I14, K2, K12: an outcome names an intent before it, and is the only one; late ones are notes. Nothing is dropped twice. */
 function judgeIntents({ streams, complain }: Case): void {
   for (const [root, entries] of streams) {
     const open = new Set<string>();
     const asked = new Set<string>();
+    const harmful = new Set<string>();
     for (const { kind, type, cause, seq, body } of entries) {
       const { id } = (body ?? {}) as unknown as OutcomeOf;
       if (kind === "intent") {
         const position = `${cause}.${(body as { readonly n: number }).n}`;
         if (asked.has(position)) complain("K2", `${root} asks twice as ${position}, at ${seq}`);
         asked.add(position);
+        if ((body as { readonly effect?: string }).effect !== "idempotent") harmful.add(position);
         open.add(position);
       } else if (kind === "outcome" && !open.delete(id)) {
         complain("K12", `${root} has an outcome of ${id} at ${seq}, which nobody waits for`);
       } else if (kind === "note" && type === "dropped" && !open.delete(id)) {
         complain("K11", `${root} drops ${id} at ${seq}, which is not open`);
+      } else if (kind === "note" && type === "dropped" && harmful.has(id)) {
+        complain("I14", `${root} drops ${id} at ${seq}, which could hurt`);
       } else if (kind === "note" && type === "late_outcome" && (!asked.has(id) || open.has(id))) {
         complain("K12", `${root} calls the outcome of ${id} late at ${seq}, which it is not`);
       }

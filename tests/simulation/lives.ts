@@ -1,5 +1,6 @@
 /** The lives of one run: how each begins on the data of the one before, and how it ends. */
 import { emptyLibrary } from "../../actors/library.ts";
+import { createDoorRedactor } from "../../src/effects/clean.ts";
 import type { StreamHead } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
 import { openJournalReader } from "../../src/journal/journal.ts";
@@ -17,6 +18,8 @@ import type { Outside } from "./outside.ts";
 import type { Crash, Plan } from "./plan.ts";
 import { wirePoisonous } from "./poisonous.ts";
 import type { Dice } from "./scenario.ts";
+import { knownSecrets } from "./secrets.ts";
+import type { Sites } from "./sites.ts";
 
 /** Where the counts of recoveries begun and not ended stand. */
 export const recoveries: StoreKey = keys.recover("any").slice(0, 1);
@@ -33,6 +36,7 @@ export interface LivesOptions {
   readonly outside: Outside;
   readonly clients: Clients;
   readonly bug: Bug;
+  readonly sites: Sites;
   readonly note: (line: string) => void;
   readonly complain: Complain;
 }
@@ -88,14 +92,18 @@ export class Lives {
   begin(): void {
     // Catalogs in memory belong to a process; those of a ghost are shared with it here.
     if (this.#all.length === 0) emptyLibrary();
-    const { plan, disk, nature, dice, bug, note } = this.#options;
-    const life = new Life({
+    const { plan, disk, nature, dice, bug, sites, note } = this.#options;
+    const life: Life = new Life({
       number: ++this.born,
       nature,
       disk,
       faults: () => this.#drawFault(),
       readFaults: () => this.#drawReadFault(),
-      wrapStore: bug.store,
+      wrapStore: (store) =>
+        sites.store(bug.store?.(store) ?? store, {
+          clock: () => life.seams.clock,
+          hasTroubleLeft: () => this.hasTroubleLeft,
+        }),
       log: (from, { event, detail }) => note(`${from.number} log ${event} ${JSON.stringify(detail)}`),
     });
     this.#all.push(life);
@@ -105,13 +113,15 @@ export class Lives {
     const { wire } = bug;
     startRuntime({
       store: life.store,
-      seams: life.seams,
+      seams: sites.seams(life.seams),
       strict: plan.strict,
       code: codeOf(this.#releases),
       hasAnswerer: () => !isSilent || this.#crashes.length === 0,
       pick: (count) => plan.order === "fixed" ? 0 : dice.below(count),
       // A planted bug may keep what belongs to one life, so its machines are made for each.
       wire: wire === undefined ? wirePoisonous : (desk) => wire(desk),
+      redactor: bug.redactor?.() ??
+        createDoorRedactor(sites.has("secret_told") ? knownSecrets() : undefined),
       performers: (services) => this.#options.outside.performersOf(life, services),
     }).then((runtime) => this.#welcome(life, runtime), (error) => life.failure = error);
   }
@@ -120,7 +130,7 @@ export class Lives {
     const { bug, note, clients, complain, disk } = this.#options;
     life.runtime = runtime;
     bug.onStart?.(runtime);
-    runtime.questions.listen(({ id, shown }) => clients.seeQuestion(id, shown));
+    runtime.questions.listen(({ id, shown }) => clients.seeQuestion(life, id, shown));
     const told = new Map<string, number>();
     runtime.watch((event) => {
       if (event.type !== "entries") return;

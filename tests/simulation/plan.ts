@@ -1,6 +1,7 @@
 /** What a run is made of besides its play: crashes, faults, and how wildly things are ordered. Drawn from a seed. */
 import { createRandom } from "../support/world.ts";
 import { createDice, type Dice } from "./scenario.ts";
+import { drawSites, type Site } from "./sites.ts";
 import { drawWorkload, type Workload } from "./workload.ts";
 
 /** One end of the process. Counted within its own life, from 1. */
@@ -46,8 +47,15 @@ export interface Plan {
   readonly isUnruly: boolean;
   /** Chance that a life has nobody who answers questions. */
   readonly silence: number;
-  /** `letters`: many messages, all from one session to another. `catalogs`: one session's tools change all the time. */
-  readonly theme: "mixed" | "letters" | "catalogs";
+  /**
+   * `letters`: many messages, all from one session to another. `catalogs`: one session's tools change all the time. The
+   * others: one session that does little else; a mixed play has a bit of some of them.
+   */
+  readonly theme: "mixed" | "letters" | "catalogs" | "family" | "tasks" | "servers" | "schedules";
+  /** Where bad luck strikes in this run. */
+  readonly sites: readonly Site[];
+  /** Steps within which everything must have settled; 10,000 without. */
+  readonly stepsMax?: number;
   /** Bounds of the runtime that are lower in this run, so that what is rare elsewhere happens here. */
   readonly bounds: Bounds;
   readonly workload: Workload;
@@ -95,6 +103,7 @@ export function scriptedPlan(crashes: readonly Crash[], changes: Partial<Plan> =
     isUnruly: false,
     silence: 0,
     theme: "mixed",
+    sites: [],
     bounds: {},
     workload: {},
     ...changes,
@@ -120,9 +129,16 @@ export function planOf(seed: number): Plan {
     canVerify: dice.chance(0.5),
     isUnruly: dice.chance(0.6),
     silence: dice.chance(0.15) ? 0.5 : 0,
-    theme: dice.chance(0.15) ? "letters" : dice.chance(0.08) ? "catalogs" : "mixed",
+    theme: drawTheme(dice),
+    sites: drawSites(dice),
     bounds: drawBounds(dice),
   };
+}
+
+function drawTheme(dice: Dice): Plan["theme"] {
+  if (dice.chance(0.12)) return "letters";
+  if (dice.chance(0.08)) return "catalogs";
+  return dice.chance(0.16) ? dice.pick(["family", "tasks", "servers", "schedules"]) : "mixed";
 }
 
 function drawBounds(dice: Dice): Bounds {

@@ -76,7 +76,11 @@ export function guardedTurn(machines: WiredMachines, name: string, guard: () => 
 }
 
 /** The machines with one guard of turns replaced: a planted bug. */
-export function misguidedTurn(machines: WiredMachines, name: string, guard: () => boolean): WiredMachines {
+export function misguidedTurn(
+  machines: WiredMachines,
+  name: string,
+  guard: (args: { readonly context: unknown }) => boolean,
+): WiredMachines {
   const turn = partsOf(machines.session).actors["turn"] as AnyStateMachine;
   const broken = turn.provide({ guards: { [name]: guard } } as never);
   return { ...machines, session: withActor(machines.session, "turn", broken) };

@@ -13,7 +13,10 @@ import { drain, type Life, type Nature, type Sleeper, type StoreCall } from "./l
 import { Lives } from "./lives.ts";
 import { Outside } from "./outside.ts";
 import { type Plan, planOf } from "./plan.ts";
-import { createDice, type Dice, scriptedScenario, swarmScenario } from "./scenario.ts";
+import { createDice, type Dice, scriptedScenario } from "./scenario.ts";
+import { BoundsJudge } from "./bounds_judge.ts";
+import { Sites } from "./sites.ts";
+import { swarmScenario } from "./swarm.ts";
 import { taskScenario } from "./task_scenario.ts";
 import { cut } from "./workload.ts";
 
@@ -36,6 +39,7 @@ class Simulation {
   readonly #outside: Outside;
   readonly #clients: Clients;
   readonly #lives: Lives;
+  readonly #bounds: BoundsJudge;
   readonly #dice: Dice;
   readonly #nature: Nature;
   /** What clients did, and how targets went, by kind. */
@@ -59,7 +63,10 @@ class Simulation {
     const disk = this.#disk;
     const note = (line: string) => void this.#trace.push(`${this.#steps} ${line}`);
     const complain = (rule: string, message: string) => this.#complain(rule, message);
-    const outside = new Outside({ disk, scenario, canVerify: plan.canVerify, trace: note, bug });
+    // Of their own dice: a run without a site is the same run.
+    const sites = new Sites(plan.sites, (site) => createDice(createRandom(plan.seed ^ (0x51735 + site))));
+    this.#bounds = new BoundsJudge(plan.bounds, complain);
+    const outside = new Outside({ disk, scenario, canVerify: plan.canVerify, trace: note, bug, sites });
     const { isUnruly } = plan;
     const excuses = new Set([
       "mailbox_full",
@@ -73,11 +80,12 @@ class Simulation {
       outside,
       isUnruly,
       excuses,
+      sites,
       trace: note,
       complain,
     });
     [this.#outside, this.#clients] = [outside, clients];
-    this.#lives = new Lives({ plan, disk, nature, dice, outside, clients, bug, note, complain });
+    this.#lives = new Lives({ plan, disk, nature, dice, outside, clients, bug, sites, note, complain });
   }
 
   /** Phase A: trouble. Phase B: peace, in which all settles. Then one more start that finds nothing left to do. */
@@ -126,6 +134,7 @@ class Simulation {
       marks: this.#lives.marks,
       ghosts: this.#lives.ghosts,
       life: this.#lives.current,
+      said: this.#trace,
     };
     const complain = (rule: string, message: string) => this.#complain(rule, message);
     try {
@@ -152,8 +161,9 @@ class Simulation {
   async #untilQuiet(isEnough: () => boolean = () => false): Promise<void> {
     await drain();
     while (this.#violations.length === 0 && !isEnough()) {
-      if (this.#steps - this.#healedAt >= stepsMax) {
-        return this.#complain("I11", `Not settled after ${stepsMax} steps`);
+      const most = this.#plan.stepsMax ?? stepsMax;
+      if (this.#steps - this.#healedAt >= most) {
+        return this.#complain("I11", `Not settled after ${most} steps`);
       }
       if (!await this.#lives.turn()) {
         const step = this.#chooseStep();
@@ -168,6 +178,7 @@ class Simulation {
         this.#lives.current.steps += 1;
       }
       await drain();
+      this.#bounds.look(this.#lives.current);
     }
   }
 
@@ -298,7 +309,8 @@ class Simulation {
 /** Plays one seed. One at a time: bounds and catalogs belong to the whole process. */
 export async function simulate(seed: number, plan: Plan = planOf(seed), bug: Bug = {}): Promise<Verdict> {
   const usual = { ...limits };
-  Object.assign(limits, plan.bounds);
+  // Time jumps here while a commit is on its way: nobody may take that for a store that hangs.
+  Object.assign(limits, { storePatienceMs: Infinity, ...plan.bounds });
   try {
     return await new Simulation(plan, bug).run();
   } finally {

@@ -134,7 +134,7 @@ class Book {
       const entry = entryOf({ catalog: this.#catalog, name: subject.tool })?.hash;
       this.#questions.set(id, { subject, epoch, entry });
     }
-    if (type !== "tool.call") return;
+    if (type !== "tool.call" && type !== "mcp.call") return;
     const ref = args["entry"] as unknown as EntryRef;
     const story = this.storyOf(`turn/${this.#turn}/${args["invocation"]}`);
     story.tool = toolNamed(ref.name);
