@@ -153,7 +153,9 @@ function lifting(bounds: Bounds): Bug {
   };
 }
 
-const asMixed = (plan: Plan): Plan => ({ ...plan, theme: "mixed" });
+function asMixed(plan: Plan): Plan {
+  return { ...plan, theme: "mixed" };
+}
 
 /** The second half of the table. */
 export const ruleBugs: readonly Canary[] = [
