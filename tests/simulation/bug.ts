@@ -23,6 +23,8 @@ export interface Canary {
   readonly of: string;
   readonly bug: Bug;
   readonly rules: readonly string[];
+  /** Where the hunt begins: the first seed from 1 that shows the bug, where that takes longer than a few. */
+  readonly from?: number;
   /** Brings forth what the bug needs to show. */
   readonly plan?: (plan: Plan) => Plan;
 }

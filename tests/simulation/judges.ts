@@ -179,8 +179,8 @@ function judgeLetters({ streams, complain }: Case): void {
   for (const [root, entries] of streams) {
     for (const entry of entries) {
       const input = inputOf(entry);
-      // That a root is out of service, the kernel says in its place.
-      const isOfKernel = input?.message.type.startsWith("child.") === true;
+      // That a child is out of service, the kernel says in its place.
+      const isOfKernel = input?.message.type === "child.lost";
       if (input?.sender !== undefined && !isOfKernel) {
         push(taken, `${input.sender} to ${root}`, input.message);
       }
