@@ -61,6 +61,7 @@ export function isBounded({ budget }: Ledger): boolean {
 /** What is left of every field that has a bound: neither spent, nor held by a child. Never less than 0. */
 export function leftOf(ledger: Ledger): Amounts {
   const { budget, spent } = ledger;
+  if (!isBounded(ledger)) return {};
   const held = heldOf(ledger);
   return amounts((field) => {
     const bound = budget[field];
@@ -90,8 +91,18 @@ export function spend(ledger: Ledger, more: Partial<Spent>): Ledger {
 
 /** The sum of what was spent. */
 export function plus(spent: Spent, more: Partial<Spent>): Spent {
-  const keys = Object.keys(nothing) as (keyof Spent)[];
-  return Object.fromEntries(keys.map((key) => [key, rounded(spent[key] + (more[key] ?? 0))])) as Spent;
+  const sum = (key: keyof Spent) => rounded(spent[key] + (more[key] ?? 0));
+  return {
+    tokens: sum("tokens"),
+    cost_usd: sum("cost_usd"),
+    wall_ms: sum("wall_ms"),
+    tool_calls: sum("tool_calls"),
+    processes: sum("processes"),
+    children: sum("children"),
+    model_calls: sum("model_calls"),
+    counted_calls: sum("counted_calls"),
+    priced_calls: sum("priced_calls"),
+  };
 }
 
 /** Takes over what was spent and is held in a part of this budget that is at its end: a turn's, in its session's. */
@@ -225,9 +236,10 @@ function rounded(amount: number): number {
 }
 
 function amounts(of: (field: BudgetField) => number | undefined): Amounts {
-  const known = fields.flatMap((field): [BudgetField, number][] => {
+  const known: { [F in BudgetField]?: number } = {};
+  for (const field of fields) {
     const amount = of(field);
-    return amount === undefined ? [] : [[field, amount]];
-  });
-  return Object.fromEntries(known);
+    if (amount !== undefined) known[field] = amount;
+  }
+  return known;
 }

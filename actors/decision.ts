@@ -3,6 +3,7 @@ import { failure } from "../schemas/failure.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { InvocationContext } from "./invocation_context.ts";
+import { heldForDoubt } from "./doubt.ts";
 import { entryIn } from "./invocation_rules.ts";
 import { approvalNote, judgedNote } from "./judgement.ts";
 import { type Authorization, authorize } from "./policy/authorize.ts";
@@ -14,7 +15,7 @@ import { showWhole } from "./preview.ts";
 /** What a decision depends on, besides the catalog that the request's entry is from. */
 export type DecisionContext =
   & Pick<InvocationContext, "request" | "capabilities" | "grants" | "mode" | "at" | "epoch">
-  & Partial<Pick<InvocationContext, "review" | "wasRefused">>;
+  & Partial<Pick<InvocationContext, "review" | "wasRefused" | "doubt">>;
 
 /** Policy's verdict on a valid request, and the record of its checks. What a person refused is refused, whatever else allows it. */
 export function decide(context: DecisionContext): {
@@ -33,10 +34,8 @@ export function decide(context: DecisionContext): {
       notes: [judgedNote(request, "deny", [check])],
     };
   }
-  const judged = showable(
-    context,
-    authorize({ entry, arguments: given, review, capabilities, mode, grants, rule, at, epoch }),
-  );
+  const policy = authorize({ entry, arguments: given, review, capabilities, mode, grants, rule, at, epoch });
+  const judged = showable(context, heldForDoubt(policy, context.doubt));
   const { verdict, reason, failure, checks } = judged;
   if (verdict !== "deny" && context.wasRefused === true) {
     const why = refusedBefore();

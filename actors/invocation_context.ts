@@ -21,6 +21,8 @@ export interface InvocationInput {
   readonly grants: readonly KeptGrant[];
   /** True if a person refused this very call before, in the same turn. */
   readonly wasRefused?: boolean;
+  /** The call before it that was the same, and of which nobody knows whether it happened. */
+  readonly doubt?: string;
   readonly at: number;
   readonly epoch: number;
   /** What its turn may still spend, if that is bounded. */

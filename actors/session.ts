@@ -95,7 +95,7 @@ export const sessionMachine = setup({
       tasks.act(enqueue, context, tasks.afterTurn(context, rules.turnOf(event)));
       enqueue.stopChild(`turn/${context.turn}`);
       for (const question of context.questions) enqueue.stopChild(question.id);
-      enqueue.assign({ current: null, questions: [], ledger });
+      enqueue.assign({ current: null, questions: [], ledger, ...rules.doubtsLeft(event) });
     }),
     cancel: enqueueActions(({ context, enqueue, event }) =>
       cancel.act(enqueue, context, cancel.asked(context, event))

@@ -54,12 +54,12 @@ export function isOfCall(event: SessionEvent): boolean {
 
 /** Somebody wants an end. What has not begun ends at once, the rest is asked to; the answer waits for all of it. */
 export function asked(context: SessionContext, event: SessionEvent): StopStep {
-  const { command = null, scope = "turn" } = expect(event, "session.cancel");
+  const { command = null, scope = "turn", prompts } = expect(event, "session.cancel");
   const stop: Stop = { command, scope, awaits: [], stopped: [], undecided: [], notFound: [] };
   if ((context.stops ?? []).length >= limits.cancelsWaitingMax) return refused(command);
   if (scope === "call") return callAsked(context, event, stop);
   const isInTurn = context.current !== null;
-  const drop = dropped(context, { scope, isInTurn });
+  const drop = dropped(context, { scope, isInTurn, isAll: scope === "session" || prompts === "all" });
   const isWide = scope === "subtree" || scope === "session";
   const tasks = context.tasks ?? [];
   const isNothing = !isInTurn && drop.stopped.length === 0;
@@ -125,15 +125,18 @@ interface Drop {
   readonly posts: readonly Outgoing[];
 }
 
-/** Prompts that end before they become a turn: the one that was about to, or all of a session that ends. */
+/** Prompts that end before they become a turn: the one that was about to, or all, as in a session that ends. */
 function dropped(
   context: SessionContext,
-  { scope, isInTurn }: { readonly scope: CancelScope; readonly isInTurn: boolean },
+  { scope, isInTurn, isAll }: {
+    readonly scope: CancelScope;
+    readonly isInTurn: boolean;
+    readonly isAll: boolean;
+  },
 ): Drop {
-  const isAll = scope === "session";
   const count = isAll ? context.queue.length : isInTurn ? 0 : 1;
   const gone = context.queue.slice(0, count);
-  const closing = isAll ? { ...context, isClosed: true } : context;
+  const closing = scope === "session" ? { ...context, isClosed: true } : context;
   return {
     queue: context.queue.slice(count),
     stopped: gone.map(({ seq }) => ({ kind: "prompt", address: `prompt/${seq}`, ended: "canceled" })),

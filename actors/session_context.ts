@@ -12,6 +12,7 @@ import type { Principal } from "../schemas/principal.ts";
 import type { SessionScope } from "../schemas/profile.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import type { TaskId, TaskNews } from "../schemas/ids.ts";
+import type { Doubt } from "./doubt.ts";
 import type { InvocationReport } from "./invocation_context.ts";
 import type { QuestionResult } from "./question.ts";
 import type { StaleState } from "./refresh.ts";
@@ -102,6 +103,8 @@ export interface SessionContext extends SessionInput, StaleState {
   /** Those of them whose end the model knows already, from a result. */
   /** What was spent by turns that have ended, and what children hold. */
   readonly ledger?: Ledger;
+  /** Calls whose outcome nobody knows. */
+  readonly doubts?: readonly Doubt[];
   readonly told?: readonly TaskNews[];
   /** Children that the latest turn has begun. */
   readonly begun?: { readonly turn: number; readonly children: number };

@@ -5,6 +5,7 @@ import type { Json } from "../schemas/json.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { HistoryItem } from "../schemas/model.ts";
+import { doubtsIn } from "./doubt.ts";
 import { profileKeyOf } from "./profile.ts";
 import { sessionLedger, toldSpent, turnBudget } from "./session_budget.ts";
 import { refusalOf } from "./session_close.ts";
@@ -109,6 +110,7 @@ export function nextTurn(
     ...(call === undefined ? {} : { given: call, principal: prompt.command?.principal }),
     input: prompt.seq,
     ...turnBudget(context),
+    ...doubtsIn(context),
   };
   // Notices are for the model: they wait for a turn that asks one.
   return { input, prompt, rest, notices: call === undefined ? [] : context.notices };

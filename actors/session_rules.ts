@@ -3,6 +3,7 @@ import type { Failure } from "../schemas/failure.ts";
 import type { Outgoing, SessionServer } from "../schemas/message.ts";
 import { replyTo } from "./outbox.ts";
 import type { SessionContext, SessionEvent } from "./session_context.ts";
+import { doubtsIn } from "./doubt.ts";
 import type { TurnResult } from "./turn_context.ts";
 
 type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { readonly type: T }>;
@@ -120,6 +121,11 @@ export function epochOf(event: SessionEvent): number {
 /** What a turn left behind that ended. */
 export function turnOf(event: SessionEvent): TurnResult {
   return ended(event).output as TurnResult;
+}
+
+/** Calls whose outcome nobody knows, as the turn leaves them that has ended. */
+export function doubtsLeft(event: SessionEvent): Pick<SessionContext, "doubts"> {
+  return doubtsIn(turnOf(event));
 }
 
 /** True if the child that ended is the turn, not a question. */

@@ -15,6 +15,7 @@ import { invocationMachine } from "./invocation.ts";
 import type { InvocationEnding } from "./invocation_context.ts";
 import { post } from "./outbox.ts";
 import { doneOf, failedOf, port } from "./port.ts";
+import { refusalsAfter, stuckNotes } from "./stuck.ts";
 import type { TurnContext, TurnEvent, TurnInput, TurnResult } from "./turn_context.ts";
 import * as budget from "./turn_budget.ts";
 import { modelStates } from "./turn_model_states.ts";
@@ -117,6 +118,7 @@ export const turnMachine = setup({
         ...notices.toldWith(context, result.told),
         ...budget.withEnding(context, result, spent),
         refused: rules.refusedWith(context, result),
+        doubts: rules.doubtsAfter(context, result),
         live: context.live.filter((ordinal) => ordinal !== result.ordinal),
       });
     }),
@@ -143,8 +145,8 @@ export const turnMachine = setup({
     }),
     reportUp: sendParent(({ event }) => event),
     answerStep: enqueueActions(({ context, enqueue }) => {
-      const refusals = rules.refusalsAfter(context);
-      for (const params of rules.stuckNotes(context, refusals)) enqueue({ type: "post", params });
+      const refusals = refusalsAfter(context);
+      for (const params of stuckNotes(context, refusals)) enqueue({ type: "post", params });
       const append = [...rules.history(context, refusals), ...context.notices ?? []];
       enqueue.assign({
         append,

@@ -83,24 +83,26 @@ export interface Afforded {
  * not cost nothing. What the budget does not allow is denied, each with a result of its own, and not run.
  */
 export function afford(context: TurnContext, requests: readonly InvocationRequest[]): Afforded {
-  let afforded: Afforded = { ledger: ledgerOf(context), requests: [], refused: [], notes: [] };
+  let ledger = ledgerOf(context);
+  const allowed: InvocationRequest[] = [];
+  const refused: InvocationResult[] = [];
+  const notes: Outgoing[] = [];
   for (const request of requests) {
-    const { ledger } = afforded;
-    const why = request.entry === undefined ? undefined : callRefusal(ledger, entryOf(request.entry));
-    afforded = why === undefined
-      ? { ...afforded, ledger: withCall(ledger, request), requests: [...afforded.requests, request] }
-      : {
-        ...afforded,
-        refused: [...afforded.refused, deniedBy(request, why)],
-        notes: [...afforded.notes, budgetNote(request, why)],
-      };
+    const entry = request.entry === undefined ? undefined : entryOf(request.entry);
+    const why = request.entry === undefined ? undefined : callRefusal(ledger, entry);
+    if (why === undefined) {
+      if (request.entry !== undefined) ledger = withCall(ledger, entry);
+      allowed.push(request);
+    } else {
+      refused.push(deniedBy(request, why));
+      notes.push(budgetNote(request, why));
+    }
   }
-  return afforded;
+  return { ledger, requests: allowed, refused, notes };
 }
 
-function withCall(ledger: Ledger, { entry }: InvocationRequest): Ledger {
-  if (entry === undefined) return ledger;
-  return spend(ledger, { tool_calls: 1, processes: startsProcess(entryOf(entry)) ? 1 : 0 });
+function withCall(ledger: Ledger, entry: CatalogEntry | undefined): Ledger {
+  return spend(ledger, { tool_calls: 1, processes: startsProcess(entry) ? 1 : 0 });
 }
 
 function callRefusal(ledger: Ledger, entry: CatalogEntry | undefined): Failure | undefined {

@@ -11,6 +11,7 @@ import type { TurnOutcome } from "../schemas/message.ts";
 import type { TaskNews } from "../schemas/ids.ts";
 import type { HistoryItem, ModelCall } from "../schemas/model.ts";
 import type { Decision } from "../schemas/question.ts";
+import type { Doubt } from "./doubt.ts";
 import type { NewChild } from "./child_budget.ts";
 import type { StagePlan } from "./batch.ts";
 import type { InvocationEnding, InvocationReport } from "./invocation_context.ts";
@@ -42,6 +43,8 @@ export interface TurnInput {
   readonly input?: number | undefined;
   /** What is left of the session's budget. */
   readonly budget?: Budget | undefined;
+  /** Calls of the session whose outcome nobody knows. */
+  readonly doubts?: readonly Doubt[];
 }
 
 /** What a turn is told. */
@@ -148,4 +151,5 @@ export interface TurnResult {
   /** What it spent, and what its children hold. */
   readonly ledger?: Ledger;
   readonly told?: readonly TaskNews[];
+  readonly doubts?: readonly Doubt[];
 }

@@ -10,10 +10,12 @@ import { type Outgoing, TurnOutcome } from "../schemas/message.ts";
 import type { HistoryItem, ModelAnswer, ModelCall } from "../schemas/model.ts";
 import { planStages, type StagePlan } from "./batch.ts";
 import { isBounded } from "./budget.ts";
+import { type Doubt, doubtOf, doubtsIn, doubtsWith } from "./doubt.ts";
 import type { InvocationEvent, InvocationInput } from "./invocation_context.ts";
 import { catalogOf, entryNamed, entryOf, refOf } from "./library.ts";
 import { withGrant } from "./policy/grant.ts";
-import { refusalKey } from "./policy/refusal.ts";
+import { requestKey } from "./policy/refusal.ts";
+import { stuckHint } from "./stuck.ts";
 import { settlement } from "./turn_budget.ts";
 import type { TurnContext, TurnEvent, TurnResult } from "./turn_context.ts";
 
@@ -69,6 +71,7 @@ function entryFor({ catalog: { hash }, given }: TurnContext, name: string): Cata
  * made once (CM-35, CM-57). Ids of other answers mean other calls: some providers count anew in every answer.
  */
 export function repeatsOf(calls: readonly ModelCall[]): ReadonlyMap<number, number> {
+  if (new Set(calls.map(({ callId }) => callId)).size === calls.length) return new Map();
   const first = new Map<string, number>();
   const repeats = new Map<number, number>();
   for (const [index, { callId, name, arguments: given, argumentsText }] of calls.entries()) {
@@ -175,6 +178,7 @@ export function invocationInput(context: TurnContext, request: InvocationRequest
     epoch,
     ...(ledger !== undefined && isBounded(ledger) && { ledger }),
     ...(wasRefused(context, request) && { wasRefused: true }),
+    ...doubtOf(context, request),
   };
 }
 
@@ -186,13 +190,18 @@ export function callNamed({ calls, step }: TurnContext, ordinal: string): string
 /** True if a person refused the same call of the same tool before: in whatever step, by whatever model it is made again. */
 function wasRefused({ refused }: TurnContext, request: InvocationRequest): boolean {
   if (refused.length === 0) return false;
-  const key = keyOf(request);
+  const key = requestKey(request);
   return key !== undefined && refused.includes(key);
 }
 
-function keyOf({ entry, arguments: given }: InvocationRequest): string | undefined {
-  const found = entry === undefined ? undefined : entryOf(entry);
-  return found === undefined || given === undefined ? undefined : refusalKey(found, given);
+function keyOfCall(context: TurnContext, ordinal: string): string | undefined {
+  const call = context.calls.find((_call, at) => ordinalOf(context.step, at) === ordinal);
+  return call === undefined ? undefined : requestKey(requestOf(context, call, ordinal));
+}
+
+/** The calls of the session whose outcome nobody knows, with the one that ended so (R10). */
+export function doubtsAfter(context: TurnContext, result: InvocationResult): readonly Doubt[] {
+  return doubtsWith(context, result, keyOfCall(context, result.ordinal));
 }
 
 /** The calls that a person refused in this turn, with the one that ended so. */
@@ -201,21 +210,8 @@ export function refusedWith(
   { ordinal, failure: why }: InvocationResult,
 ): readonly string[] {
   if (why?.code !== "approval_denied") return context.refused;
-  const index = context.calls.findIndex((_call, at) => ordinalOf(context.step, at) === ordinal);
-  const call = context.calls[index];
-  const key = call === undefined ? undefined : keyOf(requestOf(context, call, ordinal));
+  const key = keyOfCall(context, ordinal);
   return key === undefined || context.refused.includes(key) ? context.refused : [...context.refused, key];
-}
-
-/** Calls of the turn that were refused, those of this step included. */
-export function refusalsAfter({ refusals = 0, results }: TurnContext): number {
-  return refusals + results.filter(({ outcome }) => outcome === "denied").length;
-}
-
-/** The note of a turn that seems stuck, once: when so many refusals have come together (LC-21). */
-export function stuckNotes({ turn, refusals = 0 }: TurnContext, now: number): readonly Outgoing[] {
-  if (refusals >= limits.refusalsStuck || now < limits.refusalsStuck) return [];
-  return [{ kind: "note", type: "turn.stuck", body: { turn, refusals: now } }];
 }
 
 /** What the model is told of a step, in the order in which it made its calls (CM-91). `refusals`: of the turn so far. */
@@ -225,28 +221,28 @@ export function history(context: TurnContext, refusals = 0): readonly HistoryIte
   const hint = refusals < limits.refusalsStuck ? "" : stuckHint(refusals);
   return context.calls.flatMap((_call, index) => {
     const result = byOrdinal.get(ordinalOf(context.step, repeats.get(index) ?? index));
-    return result === undefined ? [] : [historyItem(result, result.outcome === "denied" ? hint : "")];
+    return result === undefined
+      ? []
+      : [historyItem(context, result, result.outcome === "denied" ? hint : "")];
   });
 }
 
-function stuckHint(refusals: number): string {
-  return `. ${refusals} calls of this turn were refused, so you seem stuck: try no variation of them, go on without ` +
-    "them, or end the turn and say what you need";
-}
-
-function historyItem(result: InvocationResult, hint: string): HistoryItem {
+function historyItem({ turn }: TurnContext, result: InvocationResult, hint: string): HistoryItem {
   const { callId, name, outcomeOf } = result;
   if (outcomeOf !== undefined) return { type: "result", callId, name, outcome: outcomeOf };
   const code = result.failure === undefined ? {} : { code: result.failure.code };
-  return { type: "refusal", callId, name, text: `${wordsFor(result)}${hint}`, ...code };
+  return { type: "refusal", callId, name, text: `${wordsFor(result, turn)}${hint}`, ...code };
 }
 
 /** What the model is told in words of a call that yielded no result (R9). */
-function wordsFor(result: InvocationResult): string {
+function wordsFor(result: InvocationResult, turn: number): string {
   if (result.outcome === "succeeded") {
     return "It was found out that this call was applied; its result was lost";
   }
-  if (result.outcome === "unknown") return "The outcome of this call is unknown. Do not repeat it";
+  if (result.outcome === "unknown") {
+    const call = `turn/${turn}/${result.ordinal}`;
+    return `The outcome of this call is unknown. Do not repeat it (outcome: unknown, call: ${call})`;
+  }
   const said = result.failure?.message ?? "The call was not made";
   return `${result.outcome}: ${said}`;
 }
@@ -294,5 +290,6 @@ export function turnResult(context: TurnContext, outcome: unknown): TurnResult {
     ...(context.given === undefined ? {} : { call: context.results[0] ?? null }),
     ...((context.notices ?? []).length === 0 ? {} : { notices: context.notices }),
     ...((context.told ?? []).length === 0 ? {} : { told: context.told }),
+    ...doubtsIn(context),
   };
 }

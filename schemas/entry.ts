@@ -1,5 +1,6 @@
 /** One line of the journal (K1), and the state of a root that is kept beside it. */
 import { z } from "zod";
+import { ForkOrigin } from "./fork.ts";
 import { Digest, IntentId, RootAddress, RootKind } from "./ids.ts";
 import { Json } from "./json.ts";
 import { CommandRef } from "./message.ts";
@@ -82,6 +83,10 @@ export const CheckpointBody = z.strictObject({
   code: Digest,
   state: Json,
   open: z.array(IntentId),
+  /** Version of the state's form; absent for the first one. */
+  stateVersion: z.int().min(2).exactOptional(),
+  /** Set where a fork begins: the entries before are those of its origin (K24). */
+  origin: ForkOrigin.exactOptional(),
 });
 /** Body of `checkpoint`. */
 export type CheckpointBody = z.infer<typeof CheckpointBody>;
@@ -98,6 +103,10 @@ export const RootRecord = z.strictObject({
   title: z.string().max(200),
   /** The task of a child agent's session: only that may tell it anything, and it is told if the session is lost. */
   parent: RootAddress.exactOptional(),
+  /** Its stream lost its end in a salvage: what it did after `seq`, up to `lost`, is not known any more. */
+  cut: z.strictObject({ seq: z.int().min(1), lost: z.int().min(1), epoch: z.int().min(0) }).exactOptional(),
+  /** Set for a fork: where its entries come from. */
+  origin: ForkOrigin.exactOptional(),
   /** Of a session that a program or a person began by the API: who that was. Without it, it is the operator's. */
   owner: z.string().max(100).exactOptional(),
   /** What its owner calls it: finds it again (`spawn` with the same name gets it). */
@@ -125,6 +134,8 @@ export const SnapshotRecord = z.strictObject({
   status: z.string(),
   children: z.int().min(0),
   open: z.array(IntentId),
+  /** Version of the state's form; absent for the first one. */
+  stateVersion: z.int().min(2).exactOptional(),
   /** Attempts of open intents beyond the first (K7). */
   attempts: z.record(IntentId, z.int().min(1)).default({}),
 });

@@ -114,6 +114,7 @@ export const FailureCode = z.enum([
   "budget_exceeded",
   "budget_exhausted",
   "cancels_waiting",
+  "forked",
   "session_closed",
   "prompt_queue_full",
   "catalog_unavailable",

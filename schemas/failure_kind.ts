@@ -161,6 +161,7 @@ export const failureKinds = {
   budget_exceeded: "policy_refusal",
   budget_exhausted: "policy_refusal",
   cancels_waiting: "rate_limit",
+  forked: "canceled",
   session_closed: "policy_refusal",
   prompt_queue_full: "rate_limit",
   catalog_unavailable: "other",

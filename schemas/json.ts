@@ -54,12 +54,34 @@ export function isJson(value: unknown): value is Json {
 
 /** JSON text with the keys of every object sorted: one text for one value. For hashing, never for snapshots (K5). */
 export function canonicalJson(value: unknown): string {
+  if (typeof value === "string") return quoted(value);
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   const fields = value as Record<string, unknown>;
-  const parts: string[] = [];
-  for (const key of Object.keys(fields).sort()) {
-    if (fields[key] !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(fields[key])}`);
+  const keys = Object.keys(fields);
+  if (!isSorted(keys)) keys.sort();
+  let text = "";
+  for (const key of keys) {
+    const field = fields[key];
+    if (field === undefined) continue;
+    if (text !== "") text += ",";
+    text += `${quoted(key)}:${canonicalJson(field)}`;
   }
-  return `{${parts.join(",")}}`;
+  return `{${text}}`;
+}
+
+/** Text that JSON writes as it is. */
+const plainText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
+function quoted(text: string): string {
+  return plainText.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+function isSorted(keys: readonly string[]): boolean {
+  let before = "";
+  for (const key of keys) {
+    if (key < before) return false;
+    before = key;
+  }
+  return true;
 }

@@ -5,6 +5,7 @@ import { httpLimits } from "./http_limits.ts";
 import { oauthLimits } from "./oauth_limits.ts";
 import { roundLimits } from "./round_limits.ts";
 import { scheduleLimits } from "./schedule_limits.ts";
+import { storeCallerLimits } from "./store_limits.ts";
 import { taskLimits } from "./task_limits.ts";
 import { toolLimits } from "./tool_limits.ts";
 
@@ -67,6 +68,8 @@ export const limits = {
   reasksAtOnceMax: 8,
   reaskJitterMs: 50,
   recoveryAttemptsMax: 3,
+  /** Roots that are read from the store and brought up at once. */
+  wakesAtOnceMax: 32,
 
   questionOpenMs: 3_600_000,
   /** New questions of one session within the window; what would ask more is refused (B28). */
@@ -271,6 +274,7 @@ export const limits = {
   ...fixtureLimits,
 
   ...scheduleLimits,
+  ...storeCallerLimits,
 
   ...httpLimits,
 

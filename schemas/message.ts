@@ -8,7 +8,7 @@ import { CloseStrictness, Parentage, sessionAnswered } from "./child_agent.ts";
 import { HostPolicy } from "./config.ts";
 import { ResourceUri } from "./effect.ts";
 import { Failure } from "./failure.ts";
-import { Digest, InstallationId, RootAddress, ServerId } from "./ids.ts";
+import { Digest, InstallationId, RootAddress, type RootKind, ServerId } from "./ids.ts";
 import { HostCall } from "./invocation.ts";
 import { limits } from "./limits.ts";
 import { McpDeclaration } from "./manifest.ts";
@@ -73,6 +73,8 @@ export const SessionMessage = z.discriminatedUnion("type", [
     scope: CancelScope.exactOptional(),
     /** Which call of the turn that runs, for the scope `call`: `call/<step>.<i>`. */
     call: z.string().max(128).exactOptional(),
+    /** Prompts that wait end too, whatever the scope: they may have been done in a part that is lost. */
+    prompts: z.literal("all").exactOptional(),
   }),
   /** Answers for the whole session end: those that a principal gave, or all (DM-36). */
   z.strictObject({ type: z.literal("session.revoke"), principal: Principal.optional() }),
@@ -216,6 +218,22 @@ export const rootMessages = {
   supervisor: SupervisorMessage,
   task: TaskMessage,
 } as const;
+
+/** Types of the messages that each kind of root takes: a stream with another one is a later release's (B128). */
+export const messageTypes: { readonly [K in RootKind]: ReadonlySet<string> } = {
+  session: typesOf(SessionMessage),
+  catalog: typesOf(CatalogMessage),
+  connection: typesOf(ConnectionMessage),
+  schedule: typesOf(ScheduleMessage),
+  supervisor: typesOf(SupervisorMessage),
+  task: typesOf(TaskMessage),
+};
+
+function typesOf(
+  union: { readonly options: readonly { readonly shape: { readonly type: { readonly value: string } } }[] },
+): ReadonlySet<string> {
+  return new Set(union.options.map(({ shape }) => shape.type.value));
+}
 
 /** A command's identity: who gave it, and the key that makes a repeat harmless (K14). */
 export const CommandRef = z.strictObject({

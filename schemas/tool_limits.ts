@@ -17,4 +17,6 @@ export const toolLimits = {
   skillCharactersMax: 20_000,
   skillBytesMax: 256 * 1_024,
   skillFilesNamedMax: 100,
+  /** Calls whose outcome nobody knows that a session remembers, so that the same again waits for a person. */
+  doubtsRememberedMax: 64,
 } as const;

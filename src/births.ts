@@ -178,7 +178,8 @@ function serversOf(session: RootAddress, declarations: readonly McpDeclaration[]
   }));
 }
 
-function createConnection(
+/** Creates the connection to a server of a session. */
+export function createConnection(
   kernel: Kernel,
   { connection, declaration }: SessionServer,
   catalog: RootAddress,
@@ -193,8 +194,8 @@ export function createTask(kernel: Kernel, input: TaskInput): Promise<void> {
   return bear(kernel, "task", input, { title: input.title });
 }
 
-/** Parses the input by its schema: what cannot be read back is never written. */
-function bear(
+/** Creates a root. Parses its input by its schema: what cannot be read back is never written. */
+export function bear(
   kernel: Kernel,
   kind: RootKind,
   input: { readonly address: RootAddress } & { readonly [key: string]: unknown },

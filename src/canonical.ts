@@ -27,8 +27,11 @@ export function isSameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
   if (Array.isArray(left)) {
-    return Array.isArray(right) && left.length === right.length &&
-      left.every((item, index) => isSameJson(item, right[index]));
+    if (!Array.isArray(right) || left.length !== right.length) return false;
+    for (let index = 0; index < left.length; index++) {
+      if (!isSameJson(left[index], right[index])) return false;
+    }
+    return true;
   }
   if (Array.isArray(right)) return false;
   return hasSameFields(left as Record<string, unknown>, right as Record<string, unknown>);

@@ -28,13 +28,16 @@ import type { Sharing } from "./journal/root_ownership.ts";
 import type { Store, StoreError } from "./journal/store.ts";
 import { type Acknowledgements, submit } from "./kernel/command.ts";
 import { type Kernel, KernelError, type KernelEvent, observersOf } from "./kernel/kernel.ts";
+import { begin } from "./kernel/patience.ts";
 import { passivateIdle } from "./kernel/passivate.ts";
 import type { Recovery } from "./kernel/recover.ts";
 import type { Made } from "./kernel/create_once.ts";
 import { createKernel, type KernelParts } from "./kernel/start.ts";
 import { halt, stop } from "./kernel/stop.ts";
 import { machineCode } from "./machine_code.ts";
-import { begin } from "./begin.ts";
+import { resume } from "./resume.ts";
+import { type ForkOrder, forkSession } from "./forks.ts";
+import type { ForkReport } from "../schemas/fork.ts";
 import { createSession, declareServers, spawnSession } from "./births.ts";
 import { createOwnPerformers } from "./own_performers.ts";
 import {
@@ -71,6 +74,8 @@ export interface RuntimeOptions {
   readonly pick?: (count: number) => number;
   /** Hash of the machines' code; tests of upgrades give another. */
   readonly code?: string;
+  /** The forms of stored states; tests of upgrades give others. */
+  readonly stateFormats?: KernelParts["stateFormats"];
   /** Wires the machines; tests of faults give machines that fail. */
   readonly wire?: KernelParts["wire"];
   /** Takes secrets out of what comes in. By default one that knows no secret by value. */
@@ -108,7 +113,7 @@ export interface SessionDraft {
 
 /** A prompt that was given: accepted means durable; the report comes when its turn has ended, durably. */
 export interface GivenPrompt {
-  readonly accepted: () => Promise<void>;
+  readonly accepted: Acknowledgements["accepted"];
   readonly report: Promise<TurnReport>;
 }
 
@@ -124,6 +129,8 @@ export interface Runtime {
   readonly agents: AgentDesk;
   /** Makes a session and its catalog; resolves once both are durable. */
   createSession(draft: SessionDraft): Promise<RootAddress>;
+  /** Makes a session that goes on from an entry of another one; resolves once it is durable. Performs nothing (K24). */
+  forkSession(order: ForkOrder): Promise<ForkReport>;
   /**
    * Makes a session by a command: the same key again, or the same name, yields the session that is there (K14). Another
    * content under the same key is refused.
@@ -214,9 +221,10 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     loadShelved: (hash) => loadShelved(journal, hash),
     pick: options.pick ?? (() => 0),
     wire: options.wire,
+    stateFormats: options.stateFormats,
   });
   made.kernel = kernel;
-  const recovery = await begin(kernel, { holdsSchedules });
+  const recovery = await resume(kernel, { holdsSchedules });
   const parts = { kernel, journal, questions, conversations, recovery, programs, schedules, tasks, agents };
   return runtimeOf(parts, { ...options, redactor });
 }
@@ -267,10 +275,11 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
   return {
     ...shown,
     send,
-    createSession: (draft) => createSession(kernel, draft),
+    createSession: (draft) => begin(kernel, () => createSession(kernel, draft)),
+    forkSession: (order) => begin(kernel, () => forkSession(kernel, order, options.redactor)),
     declareServers: (session, servers) => declareServers(kernel, session, servers),
     refreshServers: (session) => refreshServers(kernel, session),
-    spawnSession: (order) => spawnSession(kernel, order),
+    spawnSession: (order) => begin(kernel, () => spawnSession(kernel, order)),
     prompt: (session, text, given) => give(session, { type: "session.prompt", text }, given),
     registerProgram: (registration) => programs.register(registration),
     call: (session, call, given) => give(session, { type: "session.call", call }, given),

@@ -40,7 +40,7 @@ export interface AuthorizeRequest {
 /** What a check, or all of them together, say of a call. */
 export type Verdict = "allow" | "ask" | "deny";
 
-/** The checks of a call, in their order. `budget`, `schema` and `scope` are passed before policy is asked, `shown` and `refusal` are made after. */
+/** The checks of a call, in their order. `budget`, `schema` and `scope` are passed before policy is asked, `doubt`, `shown` and `refusal` are made after. */
 export type CheckName =
   | "budget"
   | "schema"
@@ -52,6 +52,7 @@ export type CheckName =
   | "approval"
   | "grant"
   | "shown"
+  | "doubt"
   | "refusal";
 
 /** What one check said. Holds no argument of the call. */

@@ -1,7 +1,9 @@
 /** Calls that a person refused: for the rest of their turn nobody is asked about the same call again (AR-22..24). */
 import type { CatalogEntry } from "../../schemas/catalog.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
+import type { InvocationRequest } from "../../schemas/invocation.ts";
 import { canonicalJson, type JsonObject } from "../../schemas/json.ts";
+import { entryOf } from "../library.ts";
 import type { Check } from "./authorize.ts";
 
 /**
@@ -18,6 +20,12 @@ export function refusalKey(entry: CatalogEntry, callArguments: JsonObject): stri
     second = Math.imul(second ^ unit, 0x5bd1e995) ^ (second >>> 15);
   }
   return `${entry.canonicalName} ${text.length} ${hex(first)}${hex(second)}`;
+}
+
+/** The same for a request; undefined for one that has no entry, or no arguments. */
+export function requestKey({ entry, arguments: given }: InvocationRequest): string | undefined {
+  const found = entry === undefined ? undefined : entryOf(entry);
+  return found === undefined || given === undefined ? undefined : refusalKey(found, given);
 }
 
 function hex(sum: number): string {

@@ -28,6 +28,7 @@ export const commands: { readonly [name: string]: CommandRow } = {
     summary: "explain why an actor does not go on, and who may move it",
     load: () => import("./why.ts"),
   },
+  fork: { summary: "go on from an entry of a session, in a new one", load: () => import("./fork.ts") },
   replay: { summary: "replay a session or an exported file, and compare", load: () => import("./replay.ts") },
   export: {
     summary: "write a session to a file or a fixture that can be replayed",

@@ -1,60 +1,85 @@
 /** `troupe doctor`. */
 import { refuseMissing } from "../host/reader_host.ts";
-import { type Examination, examine, type Finding, type Salvage, salvage } from "../journal/doctor.ts";
+import { backUp, refuseTaken } from "../host/store_copy.ts";
+import { lookAround, type SurroundingsReport } from "../host/store_surroundings.ts";
+import { type Examination, examine, type Salvage, salvage } from "../journal/doctor.ts";
+import { type Finding, findingAt, findingKinds, worstOf } from "../journal/finding.ts";
 import { openKvStore } from "../journal/kv_store.ts";
-import { firstHolder } from "../journal/leases.ts";
+import { firstHolder } from "../journal/lease_rows.ts";
 import { isAddress } from "../journal/remote_address.ts";
+import { openSqliteFile } from "../journal/sqlite_file.ts";
 import { type Store, StoreError } from "../journal/store.ts";
+import { realStorePath } from "../journal/store_file.ts";
 import { checkReadable, readStoreFormat } from "../journal/store_format.ts";
+import { lockStore, readOwnerNote, type StoreLock } from "../journal/store_lock.ts";
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
-import { exitCodes } from "./exit.ts";
+import { type Diagnosis, placeOf, print, printJson } from "./doctor_text.ts";
+import { CheckFailedError, type ExitCode, exitCodes, UsageError } from "./exit.ts";
 import { locateStore, lockPatiently } from "./host.ts";
-import { jsonLine } from "./json_line.ts";
 import { withProgress } from "./progress.ts";
-import { safeText } from "./terminal.ts";
 
 /** Checks a store. */
 export const command = defineCommand({
   args: [],
   about: [
-    "Checks every stream of a store: hashes, chain, heads, blobs, snapshots. Names each damaged range of entries.",
-    "Never repairs in place: --salvage copies the sound beginning of every stream into a new store.",
-    "Exit code 3 if a stream is damaged; a snapshot that does not fit costs only time.",
+    "Checks a store: SQLite's own structure, every stream (hashes, chain, head, blobs, snapshot), every row",
+    "against the streams, and what stands around the file: owner, mode, disk, processes that were left.",
+    "Reads only, also beside a process that runs the store. Never repairs in place:",
+    "--salvage copies the sound beginning of every stream into a new store. What a stream that lost its end",
+    "was doing is stopped there; whether an effect that was open had happened is asked, never tried again.",
+    "--backup writes a whole copy, also while the store is run, and checks it. To restore, stop the process",
+    "and start with the copy (--store FILE): it takes the next epoch and knows nothing of what came later.",
+    "Never run both: each file has a lock of its own, and neither knows of the other.",
+    "Exit code 0 well, 1 something to look at, 3 damaged; notes count for nothing.",
   ],
   options: {
     store: storeOption,
-    salvage: { kind: "text", value: "FILE", help: "copy what is sound into this new store" },
+    salvage: { kind: "text", value: "NEW", help: "copy what is sound into this new store" },
+    backup: { kind: "text", value: "FILE", help: "write a copy of the store to this new file, and check it" },
     json: jsonOption,
   },
-  examples: ["troupe doctor", "troupe doctor --store ./broken.db --salvage ./saved.db"],
-  run: async ({ cli, options }) => {
-    const location = await locateStore(cli, options.store);
-    await refuseMissing(location);
-    const isRemote = isAddress(location);
-    const lock = isRemote ? undefined : await lockPatiently(cli, location);
-    try {
-      const store = await openKvStore(location, { mustExist: true, log: cli.seams.log });
-      try {
-        await refuseForeign(store, location);
-        if (isRemote) await refuseHeld(store, cli.seams.clock.now());
-        const found = options.salvage === undefined
-          ? {
-            examination: await withProgress(cli, "checking", () => examine(store, cli.seams.digest)),
-            salvaged: undefined,
-          }
-          : await salvageTo(cli, store, options.salvage);
-        if (options.json) printJson(cli, found);
-        else print(cli, found);
-        refuseDamage(found.examination, location);
-        return exitCodes.ok;
-      } finally {
-        store.close();
-      }
-    } finally {
-      await lock?.release();
+  examples: [
+    "troupe doctor",
+    "troupe doctor --store ./broken.db --salvage ./saved.db",
+    "troupe doctor --backup ./backup.db",
+  ],
+  run: async ({ cli, options: { store: asked, salvage: saved, backup, json } }) => {
+    if (saved !== undefined && backup !== undefined) {
+      throw new UsageError(
+        "options_conflict",
+        "Cannot salvage and back up at once: take one after the other",
+      );
     }
+    const location = await locateStore(cli, asked);
+    const diagnosis = isAddress(location)
+      ? await diagnoseRemote(cli, location, saved ?? backup)
+      : await diagnoseFile(cli, location, { saved, backup });
+    if (json) printJson(cli, diagnosis);
+    else print(cli, diagnosis);
+    return judge(diagnosis);
   },
 });
+
+interface FileOrder {
+  readonly saved: string | undefined;
+  readonly backup: string | undefined;
+}
+
+/** A remote store is looked at through its server; its file is that server's business. */
+async function diagnoseRemote(cli: Cli, location: string, target: string | undefined): Promise<Diagnosis> {
+  if (target !== undefined) {
+    throw new StoreError("store_unusable", `Cannot copy "${location}": only the server that keeps it can`);
+  }
+  const store = await openKvStore(location, { mustExist: true, log: cli.seams.log });
+  try {
+    await refuseForeign(store, location);
+    await refuseHeld(store, cli.seams.clock.now());
+    const { counts, findings } = await look(cli, store);
+    return { location, counts, findings, surroundings: undefined, salvaged: undefined, backup: undefined };
+  } finally {
+    store.close();
+  }
+}
 
 /** What is written while it is looked at would seem to be damaged. */
 async function refuseHeld(store: Store, nowMs: number): Promise<void> {
@@ -66,9 +91,67 @@ async function refuseHeld(store: Store, nowMs: number): Promise<void> {
   );
 }
 
-interface Found {
-  readonly examination: Examination;
-  readonly salvaged: (Salvage & { readonly file: string }) | undefined;
+async function diagnoseFile(cli: Cli, location: string, { saved, backup }: FileOrder): Promise<Diagnosis> {
+  await refuseMissing(location);
+  const note = await readOwnerNote(await realStorePath(location));
+  const lock = await tryLock(cli, location, saved !== undefined);
+  try {
+    const isOurs = lock !== undefined;
+    if (backup !== undefined) return await backUpAndCheck(cli, location, { file: backup, isOurs });
+    if (saved !== undefined) await refuseTaken(saved, "salvage into");
+    const store = await openSqliteFile(await realStorePath(location), { isOurs });
+    try {
+      await refuseForeign(store, location);
+      const around = await lookAround(location, { note, isOurs, digest: cli.seams.digest });
+      const salvaged = saved === undefined ? undefined : await salvageTo(cli, store, saved);
+      const examination = salvaged?.examination ?? await look(cli, store);
+      const findings = [...problemsOf(store.problems()), ...examination.findings, ...around.findings];
+      return { ...whole(location, examination, around), findings, salvaged, backup: undefined };
+    } finally {
+      store.close();
+    }
+  } finally {
+    await lock?.release();
+  }
+}
+
+/** Holds the store if nobody else does. A salvage of a store that runs would make two that act. */
+async function tryLock(cli: Cli, location: string, isNeeded: boolean): Promise<StoreLock | undefined> {
+  if (isNeeded) return await lockPatiently(cli, location);
+  try {
+    return await lockStore(location, cli.seams.clock);
+  } catch (error) {
+    if (error instanceof StoreError && error.code === "store_in_use") return undefined;
+    throw error;
+  }
+}
+
+async function backUpAndCheck(
+  cli: Cli,
+  location: string,
+  { file, isOurs }: { readonly file: string; readonly isOurs: boolean },
+): Promise<Diagnosis> {
+  const bytes = await withProgress(cli, "copying", () => backUp(location, file, { isOurs }));
+  const path = await realStorePath(file);
+  const store = await openSqliteFile(path, { isOurs: true });
+  try {
+    await refuseForeign(store, file);
+    const examination = await look(cli, store);
+    const around = await lookAround(file, { note: undefined, isOurs: true, digest: cli.seams.digest });
+    const findings = [...problemsOf(store.problems()), ...examination.findings, ...around.findings];
+    return { ...whole(file, examination, around), findings, salvaged: undefined, backup: { file, bytes } };
+  } finally {
+    store.close();
+  }
+}
+
+function whole(location: string, { counts }: Examination, { surroundings }: SurroundingsReport) {
+  return { location, counts, surroundings };
+}
+
+async function look(cli: Cli, store: Store): Promise<Examination> {
+  const { digest, clock } = cli.seams;
+  return await withProgress(cli, "checking", (tell) => examine(store, digest, { now: clock.now(), tell }));
 }
 
 async function refuseForeign(store: Store, location: string): Promise<void> {
@@ -79,13 +162,22 @@ async function refuseForeign(store: Store, location: string): Promise<void> {
   checkReadable(format);
 }
 
-async function salvageTo(cli: Cli, source: Store, file: string): Promise<Found> {
+async function salvageTo(
+  cli: Cli,
+  source: Store,
+  file: string,
+): Promise<Salvage & { readonly file: string }> {
   const lock = await lockPatiently(cli, file);
   try {
     const target = await openKvStore(file, { log: cli.seams.log });
     try {
-      const salvaged = await withProgress(cli, "salvaging", () => salvage(source, target, cli.seams.digest));
-      return { examination: salvaged.examination, salvaged: { ...salvaged, file } };
+      const { digest, clock } = cli.seams;
+      const saved = await withProgress(
+        cli,
+        "salvaging",
+        (tell) => salvage(source, target, digest, { now: clock.now(), tell }),
+      );
+      return { ...saved, file };
     } finally {
       target.close();
     }
@@ -94,42 +186,23 @@ async function salvageTo(cli: Cli, source: Store, file: string): Promise<Found> 
   }
 }
 
-function printJson({ terminal: { out } }: Cli, { examination, salvaged }: Found): void {
-  const { findings, counts } = examination;
-  const saved = salvaged === undefined ? null : {
-    file: salvaged.file,
-    streams: salvaged.streams,
-    entries: salvaged.entries,
-    cut: salvaged.cut,
-  };
-  out.line(jsonLine({ counts, findings, salvaged: saved }));
+function problemsOf(problems: readonly string[]): readonly Finding[] {
+  return problems.map((problem) => findingAt("file", "file_damaged", `SQLite says: ${problem}`));
 }
 
-function print({ terminal: { out } }: Cli, { examination, salvaged }: Found): void {
-  const { findings, counts } = examination;
-  const { streams, entries, values, blobs, snapshots } = counts;
-  out.line(
-    `checked ${streams} streams: ${entries} entries in ${values} values, ${blobs} blobs, ${snapshots} snapshots`,
-  );
-  for (const finding of findings) {
-    const { code, message } = finding;
-    out.line(`  ${out.style.red(code)}  ${safeText(`${placeOf(finding)}: ${message}`)}`);
-  }
-  if (findings.length === 0) out.line(out.style.green("  nothing is wrong"));
-  if (salvaged === undefined) return;
-  out.line(`salvaged ${salvaged.entries} entries of ${salvaged.streams} streams into ${salvaged.file}`);
-  for (const root of salvaged.cut) out.line(`  ${safeText(root)} lost its end and is quarantined there`);
-}
-
-function placeOf({ root, first, last }: Finding): string {
-  if (last === 0) return root;
-  return first === last ? `${root} entry ${first}` : `${root} entries ${first} to ${last}`;
-}
-
-/** A snapshot is a cache: one that does not fit is no damage. */
-function refuseDamage({ findings }: Examination, location: string): void {
-  const [first, ...rest] = findings.filter((finding) => finding.code !== "snapshot_unfit");
-  if (first === undefined) return;
+/** The exit code of what was found. Throws for all but well: the last line says what weighs most. */
+function judge({ findings, location, backup }: Diagnosis): ExitCode {
+  const weight = worstOf(findings);
+  if (weight === undefined || weight === "note") return exitCodes.ok;
+  const [first, ...rest] = findings.filter(({ code }) => findingKinds[code].weight === weight);
+  if (first === undefined) return exitCodes.ok;
   const more = rest.length === 0 ? "" : `, and ${rest.length} more`;
-  throw new StoreError("journal_corrupt", `The store "${location}" is damaged: ${placeOf(first)}${more}`);
+  const what = backup === undefined ? `The store "${location}"` : `The copy "${location}"`;
+  if (weight === "damage") {
+    throw new StoreError("journal_corrupt", `${what} is damaged: ${placeOf(first)}${more}`);
+  }
+  throw new CheckFailedError(
+    "store_needs_attention",
+    `${what} is whole, and something needs a look: ${first.code} of ${placeOf(first)}${more}`,
+  );
 }

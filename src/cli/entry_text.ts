@@ -38,7 +38,9 @@ function textOf({ kind, type, body }: Entry): string | undefined {
     case "note":
       return noteText(type, body);
     case "checkpoint":
-      return "state of the root, as truth";
+      return peek(body, "origin") === undefined
+        ? "state of the root, as truth"
+        : `fork of ${peekText(body, "origin", "address")} at entry ${peekText(body, "origin", "seq")}`;
   }
 }
 

@@ -30,7 +30,7 @@ export const command = defineCommand({
   run: async ({ cli, options, args }) => {
     const host = await openReading(cli, await locateStore(cli, options.store));
     try {
-      const { address: session } = await findSession(host, args[0] ?? "");
+      const { address: session, origin } = await findSession(host, args[0] ?? "");
       const mcpSessions = await readMcpSessions({
         session,
         roots: await host.listRoots(),
@@ -46,8 +46,13 @@ export const command = defineCommand({
       const problems = checkRecords(records);
       const budget = await readBudget(host.readPages(session));
       if (options.json) {
-        cli.terminal.out.line(jsonLine({ session, ...records, mcpSessions, budget, problems }));
+        const from = origin === undefined ? {} : { origin };
+        cli.terminal.out.line(jsonLine({ session, ...from, ...records, mcpSessions, budget, problems }));
       } else {
+        if (origin !== undefined) {
+          cli.terminal.out.line(`Fork of ${origin.address} at entry ${origin.seq}`);
+          cli.terminal.out.line("");
+        }
         print(cli, records);
         printSessions(cli, mcpSessions);
         if (isBounded(budget)) {

@@ -27,6 +27,8 @@ export function noteText(type: string, body: unknown): string | undefined {
       return `${peekText(body, "id")} came late, and changes nothing: ${
         peekText(body, "value", "operator") || peekText(body, "status")
       }`;
+    case "session.forked":
+      return forkedText(body);
     case "attempt":
       return `${peekText(body, "id")} ${retryText(body)}`;
     case "invocation.retried":
@@ -207,6 +209,12 @@ function judgedText(body: unknown): string {
 }
 
 /** That somebody is asked about a call, in a question of its own or in that of another call. */
+function forkedText(body: unknown): string {
+  const [settled, closed] = [peekList(body, "settled").length, peekList(body, "closed").length];
+  const from = `${peekText(body, "origin", "address")} at entry ${peekText(body, "origin", "seq")}`;
+  return `from ${from}: ${settled} intents settled, ${closed} closed`;
+}
+
 function requestedText(body: unknown): string {
   const how = peek(body, "shared") === true ? "waits for the answer to" : "is asked about in";
   return `${peekText(body, "ordinal")} ${peekText(body, "tool")} ${how} ${peekText(body, "question")}`;

@@ -1,5 +1,7 @@
 /** `troupe replay`. */
 import type { Entry } from "../../schemas/entry.ts";
+import type { ForkOrigin } from "../../schemas/fork.ts";
+import { originIn } from "../fork_origin.ts";
 import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { isInterned } from "../../actors/library.ts";
 import { readJson } from "../border.ts";
@@ -159,9 +161,9 @@ async function replayStored(
 ): Promise<readonly TimedReplay[]> {
   const host = await openReading(cli, await locateStore(cli, store));
   try {
-    const { address } = await findSession(host, name);
+    const { address, origin } = await findSession(host, name);
     // An entry is one of one stream.
-    if (modes.until !== undefined) return [await replayRecords(cli, host, { address, ...modes })];
+    if (modes.until !== undefined) return [await replayRecords(cli, host, { address, origin, ...modes })];
     return await replaySession(cli, host, { address, ...modes });
   } finally {
     await host.close();
@@ -174,11 +176,13 @@ export async function replaySession(
   records: Records,
   { address, ...modes }: ReplayModes & { readonly address: RootAddress },
 ): Promise<readonly TimedReplay[]> {
-  const roots = (await records.listRoots()).map((root) => root.address)
+  const all = await records.listRoots();
+  const roots = all.map((root) => root.address)
     .filter((root) => root !== address && sessionOf(root) === address);
   const replays: TimedReplay[] = [];
   for (const root of [address, ...roots]) {
-    replays.push(await replayRecords(cli, records, { address: root, ...modes }));
+    const origin = all.find((record) => record.address === root)?.origin;
+    replays.push(await replayRecords(cli, records, { address: root, origin, ...modes }));
   }
   return replays;
 }
@@ -187,7 +191,10 @@ export async function replaySession(
 export async function replayRecords(
   cli: Cli,
   records: Pick<Records, "readPages" | "readBlob">,
-  { address, ...modes }: ReplayModes & { readonly address: RootAddress },
+  { address, ...modes }: ReplayModes & {
+    readonly address: RootAddress;
+    readonly origin?: ForkOrigin | undefined;
+  },
 ): Promise<TimedReplay> {
   const loadShelved = async (hash: string) => {
     if (isInterned(hash)) return;
@@ -221,11 +228,13 @@ async function replayFile(cli: Cli, name: string, modes: ReplayModes): Promise<T
     address: read.header.address,
     pages: pagesOf(read.entries),
     loadShelved: createShelvedLoader(read),
+    origin: read.entries.map(originIn).find((origin) => origin !== undefined),
     ...modes,
   });
 }
 
 type Source = ReplayModes & {
+  readonly origin?: ForkOrigin | undefined;
   readonly address: RootAddress;
   readonly pages: AsyncIterable<readonly Entry[]>;
   readonly loadShelved: (hash: string) => Promise<void>;

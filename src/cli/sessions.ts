@@ -1,5 +1,6 @@
 /** `troupe sessions`. */
 import type { RootRecord } from "../../schemas/entry.ts";
+import type { ForkOrigin } from "../../schemas/fork.ts";
 import { sessionOf } from "../../schemas/ids.ts";
 import { defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes } from "./exit.ts";
@@ -23,12 +24,18 @@ function underParents(rows: readonly SessionRow[]): readonly SessionRow[] {
   return rows.filter((row) => !known.has(parentOf(row) ?? "")).flatMap(below);
 }
 
+/** Where a fork comes from, for a list; nothing for what is none. */
+export function forkText({ origin }: { readonly origin?: ForkOrigin | undefined }): string {
+  if (origin === undefined) return "";
+  return ` (fork of ${origin.address.slice("session/".length)} at ${origin.seq})`;
+}
+
 /** Lists the sessions of a store, oldest first. */
 export const command = defineCommand({
   args: [],
   about: [
     "Lists the sessions of a store, oldest first: id, agent, when it began, entries, and whether it is active",
-    "or quarantined. A child agent's session is listed below its parent's, by what it was asked.",
+    "or quarantined. A child agent's session is listed below its parent's, by what it was asked. A fork says of which session, and where.",
   ],
   options: {
     store: storeOption,
@@ -52,7 +59,7 @@ export const command = defineCommand({
           ["SESSION", "AGENT", "BEGAN", "ENTRIES", "STATUS"],
           underParents(rows).map(({ root, entries }) => [
             root.kind === "session" ? root.address.slice("session/".length) : root.address,
-            root.parent === undefined ? root.title : `> ${root.title}`,
+            `${root.parent === undefined ? root.title : `> ${root.title}`}${forkText(root)}`,
             timeText(root.createdAt),
             String(entries),
             root.reason === undefined ? root.status : `${root.status}: ${root.reason}`,

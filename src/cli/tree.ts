@@ -6,6 +6,7 @@ import { exitCodes } from "./exit.ts";
 import { locateStore, openReading } from "./host.ts";
 import { jsonLine } from "./json_line.ts";
 import { withProgress } from "./progress.ts";
+import { forkText } from "./sessions.ts";
 import { findSession } from "./session_name.ts";
 import { durationText, printTable } from "./table.ts";
 
@@ -56,7 +57,7 @@ function print({ terminal }: Cli, { lines, leftOut }: Tree, nowMs: number): void
     terminal,
     ["ACTOR", "STATE", "FOR", "RESTARTS", "BUDGET", "WAITS FOR"],
     lines.map((line) => [
-      `${"  ".repeat(line.depth)}${line.name}`,
+      `${"  ".repeat(line.depth)}${line.name}${forkText(line)}`,
       line.isLive || line.state === "quarantined" ? line.state : `${line.state}, resting`,
       line.sinceMs === undefined ? "-" : durationText(Math.max(nowMs - line.sinceMs, 0)),
       line.restarts === 0 ? "-" : String(line.restarts),

@@ -75,6 +75,7 @@ export const methods: { readonly [M in DoorMethod]: Method<M> } = {
     return null;
   },
   create: ({ host, params }) => host.createSession(params),
+  fork: ({ host, params }) => host.forkSession(params),
   servers: async ({ host, params: { session, home, servers } }) => {
     await host.declareServers(session, home, servers);
     return null;

@@ -5,6 +5,7 @@ import { Budget } from "../../schemas/budget.ts";
 import { CancelReport, CancelScope } from "../../schemas/cancel.ts";
 import { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import { Failure } from "../../schemas/failure.ts";
+import { ForkReport } from "../../schemas/fork.ts";
 import { Digest, IntentId, RootAddress, ServerId, TaskId } from "../../schemas/ids.ts";
 import { HostCall, InvocationOutcome } from "../../schemas/invocation.ts";
 import { Json, JsonObject } from "../../schemas/json.ts";
@@ -23,7 +24,7 @@ import { SessionHome } from "../host/session_home.ts";
 import { ActorState } from "../why/actor_state.ts";
 
 /** Version of the protocol; a client that speaks another one is told so. */
-export const doorVersion = 9;
+export const doorVersion = 10;
 
 const entries: z.ZodType<readonly Entry[]> = z.array(Entry);
 
@@ -130,6 +131,17 @@ export const doorMethods = {
     }),
     item: z.never(),
     end: RootAddress,
+  },
+  fork: {
+    params: z.strictObject({
+      session: RootAddress,
+      at: z.int().min(1),
+      title: z.string().max(200).optional(),
+      settle: z.boolean().optional(),
+      model: AgentDefinition.shape.model.optional(),
+    }),
+    item: z.never(),
+    end: ForkReport,
   },
   servers: {
     params: z.strictObject({ session: RootAddress, home: SessionHome, servers: DoorServers }),

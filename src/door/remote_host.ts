@@ -44,6 +44,7 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
       yield* followOn(client, { root, from: next }, signal);
     },
     createSession: (order) => client.call("create", { ...order, servers: [...order.servers] }),
+    forkSession: (order) => client.call("fork", { ...order }),
     declareServers: async (session, home, servers) => {
       await client.call("servers", { session, home, servers: [...servers] });
     },

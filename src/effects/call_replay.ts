@@ -24,12 +24,12 @@ export class CallReplay {
     this.#options = options;
   }
 
-  async take(entry: Entry): Promise<void> {
+  /** Takes the next entry; returns what there is to wait for before the one after it, if anything. */
+  take(entry: Entry): Promise<void> | undefined {
     const issued = entry.kind === "input" ? shelvedHashIn(entry) : undefined;
     if (issued !== undefined) this.#issued.add(issued);
-    if (entry.kind === "intent" && isCall(entry.type) && this.divergence === undefined) {
-      await this.#compare(entry);
-    }
+    const isLooked = entry.kind === "intent" && isCall(entry.type) && this.divergence === undefined;
+    return isLooked ? this.#compare(entry) : undefined;
   }
 
   async #compare({ seq, body }: Entry): Promise<void> {

@@ -5,6 +5,7 @@ import { limits } from "../../schemas/limits.ts";
 import { isCall, isPaused } from "../journal/named_blobs.ts";
 import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
 import type { JsonObject } from "../../schemas/json.ts";
+import { BegunCalls } from "./begun_calls.ts";
 import { mergeState } from "./session_state.ts";
 import { ExposureFold } from "./exposure_fold.ts";
 import { describeNotice } from "./notice.ts";
@@ -37,6 +38,8 @@ export class ConversationFold {
   /** Changes that wait for their stage to be over, by the outcome that brought them. */
   readonly #changes = new Map<string, readonly JsonObject[]>();
   readonly #returns = new Map<string, { readonly text: string; readonly isError: boolean }>();
+  /** How far the calls came that no answer to the model names. */
+  readonly #begun = new BegunCalls();
   #step = "";
   /** Messages up to here stand for good; a retry of the same step starts again from here. */
   #stepStart = 0;
@@ -46,13 +49,18 @@ export class ConversationFold {
     if (entry.seq <= this.lastSeq) return;
     this.lastSeq = entry.seq;
     this.exposure.take(entry);
+    // What an answer comes to is told with the next step: that one's own intent is no news of it.
+    if (entry.kind !== "intent" || entry.type !== "model.generate") this.#begun.take(entry);
     switch (entry.kind) {
       case "created":
         return this.#begin(entry);
       case "input":
         return this.#noteText(entry);
       case "intent":
-        if (entry.type === "model.generate") this.#append(entry);
+        if (entry.type === "model.generate") {
+          this.#append(entry);
+          this.#begun.take(entry);
+        }
         return;
       case "outcome":
         return this.#noteOutcome(entry);
@@ -98,10 +106,14 @@ export class ConversationFold {
     const last = this.messages.at(-1);
     if (last?.role !== "assistant" || last.calls.length === 0) return;
     const answered = new Set(append.flatMap((item) => "callId" in item ? [item.callId] : []));
-    for (const call of last.calls) {
-      if (answered.has(call.callId)) continue;
-      const text = "canceled: The turn was stopped before this call had a result";
-      this.messages.push({ role: "tool", callId: call.callId, name: call.name, text, isError: true });
+    for (const [index, { callId, name }] of last.calls.entries()) {
+      if (answered.has(callId)) continue;
+      const end = this.#begun.endOf(index);
+      this.messages.push(
+        "outcome" in end
+          ? this.#messageOf({ type: "result", callId, name, ...end })
+          : { role: "tool", callId, name, text: end.words, isError: true },
+      );
     }
   }
 

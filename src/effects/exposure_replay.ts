@@ -28,13 +28,16 @@ export class ExposureReplay {
     this.#options = options;
   }
 
-  async take(entry: Entry): Promise<void> {
+  /** Takes the next entry; returns what there is to wait for before the one after it, if anything. */
+  take(entry: Entry): Promise<void> | undefined {
     if (entry.kind === "created" || entry.kind === "checkpoint") {
       const { code } = entry.body as { readonly code?: string };
       this.#isForeign = code !== this.#options.code && !this.#options.anyCode;
     }
-    if (entry.kind === "note" && entry.type === exposedNote && !this.#isForeign) await this.#compare(entry);
+    const isLooked = entry.kind === "note" && entry.type === exposedNote && !this.#isForeign;
+    if (isLooked) return this.#compare(entry).then(() => this.#fold.take(entry));
     this.#fold.take(entry);
+    return undefined;
   }
 
   async #compare(entry: Entry): Promise<void> {

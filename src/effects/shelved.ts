@@ -16,8 +16,21 @@ export function shelve(hash: string, value: unknown): void {
  * Loads what stands under a hash into the library, unless it is there. A hash that names no blob is none of ours. Throws
  * if the store cannot be read.
  */
-export async function loadShelved(journal: Pick<JournalReader, "readBlob">, hash: string): Promise<void> {
+export async function loadShelved(journal: BlobReader, hash: string): Promise<void> {
   if (isInterned(hash)) return;
+  const known = loading.get(journal) ?? new Map<string, Promise<void>>();
+  loading.set(journal, known);
+  const under = known.get(hash) ?? load(journal, hash).finally(() => known.delete(hash));
+  known.set(hash, under);
+  return await under;
+}
+
+type BlobReader = Pick<JournalReader, "readBlob">;
+
+/** What is being read of a journal: sessions of one agent have one catalog, and wake together after a restart. */
+const loading = new WeakMap<BlobReader, Map<string, Promise<void>>>();
+
+async function load(journal: BlobReader, hash: string): Promise<void> {
   let bytes: Uint8Array;
   try {
     bytes = await journal.readBlob(hash);

@@ -1,6 +1,7 @@
 /** Reads an export, and believes none of it: every line is bounded, sealed and parsed. It grants nothing (B130). */
 import type { Entry } from "../../schemas/entry.ts";
 import { BorderError, LineSplitter, readJson } from "../border.ts";
+import { type AnyEntry, entryFormat, isKnownVersion, upcastEntry } from "../journal/upcast.ts";
 import { shelve } from "../effects/shelved.ts";
 import type { Seams } from "../seams.ts";
 import {
@@ -147,7 +148,9 @@ class ExportReader {
   }
 
   #takeEntry(value: object): void {
-    const entry = ExportEntry.safeParse(value);
+    const { v } = value as { readonly v?: unknown };
+    const isOlder = v !== entryFormat.version && isKnownVersion(v);
+    const entry = ExportEntry.safeParse(isOlder ? upcastEntry(value as AnyEntry) : value);
     if (!entry.success) throw this.#refuse("export_invalid", "the line is no entry that this release knows");
     const seq = this.#entries.length + 1;
     if (entry.data.seq !== seq) {

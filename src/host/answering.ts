@@ -3,11 +3,12 @@ import type { Entry } from "../../schemas/entry.ts";
 import { findClosedQuestion } from "../effects/closed_question.ts";
 import type { GivenAnswer } from "../effects/question_ask.ts";
 import { KernelError } from "../kernel/kernel.ts";
+import { patiently } from "../kernel/patience.ts";
 import type { Runtime } from "../runtime.ts";
 
 /** Gives an answer; resolves once it is durable. Refused as `approval_stale` if its call was over before that. */
 export async function answerQuestion(
-  runtime: Pick<Runtime, "questions" | "journal" | "watch">,
+  runtime: Pick<Runtime, "kernel" | "questions" | "journal" | "watch">,
   id: string,
   given: GivenAnswer,
 ): Promise<void> {
@@ -31,7 +32,7 @@ export async function answerQuestion(
     await runtime.questions.answer(id, given);
     runtime.journal.writer.urge();
     const known = await findClosedQuestion(runtime.journal, id);
-    const end = known?.end === "unrecorded" ? await recorded.promise : known?.end;
+    const end = known?.end === "unrecorded" ? await patiently(runtime.kernel, recorded.promise) : known?.end;
     if (end !== "answered") {
       throw new KernelError("approval_stale", `Nobody waits for "${id}" any more: its call was canceled`);
     }

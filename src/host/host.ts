@@ -4,6 +4,8 @@ import type { Budget } from "../../schemas/budget.ts";
 import type { CancelReport } from "../../schemas/cancel.ts";
 import type { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import type { RootAddress, TaskId } from "../../schemas/ids.ts";
+import type { ForkReport } from "../../schemas/fork.ts";
+import type { ForkOrder } from "../forks.ts";
 import type { HostCall } from "../../schemas/invocation.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
 import type { ScheduleState } from "../../schemas/schedule.ts";
@@ -104,6 +106,8 @@ export interface FollowTask {
 export interface ActingHost extends Host {
   /** Makes a session; resolves once it is durable. */
   createSession(order: SessionOrder): Promise<RootAddress>;
+  /** Makes a session that goes on from an entry of another one; resolves once it is durable. */
+  forkSession(order: ForkOrder): Promise<ForkReport>;
   /** Tells a session the MCP servers that its agent declares now; they hold from the next turn on (AR-42). */
   declareServers(session: RootAddress, home: SessionHome, servers: readonly LoadedServer[]): Promise<void>;
   /** Asks the open servers of a session for their tools again (AR-15). */

@@ -54,6 +54,7 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
       }
     },
     createSession: (order) => createSession(parts, order),
+    forkSession: (order) => runtime.forkSession(order),
     declareServers: async (session, home, servers) => {
       await reach(runtime.kernel, session);
       const capabilities = await capabilitiesOf(runtime, session);
@@ -137,10 +138,12 @@ async function givePrompt(
   })();
   heard.catch(quarantined.reject);
   try {
-    const { report } = "text" in request
+    const { accepted, report } = "text" in request
       ? await runtime.prompt(session, request.text, key)
       : await runtime.call(session, request.call, key);
-    return await Promise.race([report, quarantined.promise]);
+    // Of a store that takes nothing is told here; once it has taken the prompt, the report is waited for.
+    const taken = accepted({ hurry: false }).then(() => report);
+    return await Promise.race([report, taken, quarantined.promise]);
   } finally {
     stop.abort();
     order.gone?.removeEventListener("abort", goAway);

@@ -6,6 +6,7 @@ import { ArtifactFolder } from "../commands/artifacts.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
 import { openKvStore } from "../journal/kv_store.ts";
+import type { Store } from "../journal/store.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
 import { createLogins } from "./logins.ts";
@@ -19,7 +20,7 @@ import { GuardedClient } from "../net/guarded_client.ts";
 import { UrlPolicy } from "../net/url_policy.ts";
 import { ProcessRegistry } from "../processes/registry.ts";
 import { type Runtime, startRuntime } from "../runtime.ts";
-import type { HostServices } from "../host_services.ts";
+import type { HostPerformers, HostServices } from "../host_services.ts";
 import type { Seams } from "../seams.ts";
 import { TaskLogs } from "../tasks/task_log.ts";
 import { Answerers } from "./answerers.ts";
@@ -56,6 +57,11 @@ export interface OwnerOptions {
   readonly holdsSchedules?: boolean;
   /** Age at which a lease in a shared store is over, in milliseconds. Default 30 s. */
   readonly leaseMs?: number;
+  /** Goes around what reaches the disk and the world, for who looks at what passes. By default nothing does. */
+  readonly around?: {
+    readonly store: (store: Store) => Store;
+    readonly performers: (performers: HostPerformers) => HostPerformers;
+  };
 }
 
 /** The host of the process that owns its store: besides what every host does, it can offer its API to programs. */
@@ -91,13 +97,16 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     const connections = connectionsOf({ ...options, registry, homes, known, readSecret, serverLog, http });
     const history = config.session_search.scope;
     const made: { services: HostServices | undefined } = { services: undefined };
-    const store = await openKvStore(given.location, { log });
+    const opened = await openKvStore(given.location, { log });
+    const store = options.around?.store(opened) ?? opened;
     const runtime = await startRuntime({
       store,
       seams,
       performers: (services) => {
         made.services = services;
-        return createHostPerformers(services, { connections, commands, http, pins: pinsOf(env), history });
+        const reach = { connections, commands, http, pins: pinsOf(env), history };
+        const performers = createHostPerformers(services, reach);
+        return options.around?.performers(performers) ?? performers;
       },
       redactor,
       ...isShared ? { sharing: sharingOf(given) } : {},

@@ -3,7 +3,8 @@ import type { RootRecord } from "../../schemas/entry.ts";
 import { openJournalReader } from "../journal/journal.ts";
 import { openKvStore } from "../journal/kv_store.ts";
 import { isAddress } from "../journal/remote_address.ts";
-import { StoreError } from "../journal/store.ts";
+import { type Store, StoreError } from "../journal/store.ts";
+import { realStorePath } from "../journal/store_file.ts";
 import { lockStore } from "../journal/store_lock.ts";
 import type { Seams } from "../seams.ts";
 import { readTasks } from "../tasks/task_rows.ts";
@@ -16,7 +17,7 @@ export async function openReaderHost(location: string, seams: Seams): Promise<Ho
   // What others write into a shared store meanwhile is not seen, or seen whole.
   const lock = isAddress(location) ? undefined : await lockStore(location, seams.clock);
   try {
-    const store = await openKvStore(location, { mustExist: true, log: seams.log });
+    const store = await openForReading(location, seams);
     try {
       const journal = await openJournalReader({ store, seams });
       return {
@@ -45,6 +46,17 @@ export async function openReaderHost(location: string, seams: Seams): Promise<Ho
   } catch (error) {
     await lock?.release();
     throw error;
+  }
+}
+
+/** On a full disk a store cannot be opened, and its file can still be read. */
+async function openForReading(location: string, seams: Seams): Promise<Store> {
+  try {
+    return await openKvStore(location, { mustExist: true, log: seams.log });
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== "store_full") throw error;
+    const { openSqliteFile } = await import("../journal/sqlite_file.ts");
+    return await openSqliteFile(await realStorePath(location), { isOurs: true });
   }
 }
 

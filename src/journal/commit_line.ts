@@ -55,6 +55,8 @@ function describe(error: unknown): string {
 export class CommitLine {
   /** True from a commit's first failure until it took hold. */
   isFailing = false;
+  /** What the store said last, while that lasts. */
+  trouble: StoreError | undefined;
   readonly #options: CommitLineOptions;
   #position: WriterPosition;
   /** True while it is not known whether the group at hand was written. */
@@ -141,6 +143,7 @@ export class CommitLine {
   #failed(error: unknown): void {
     if (this.#options.signal.aborted) return;
     if (error instanceof StoreError && brokenForGood.has(error.code)) throw error;
+    if (error instanceof StoreError) this.trouble = error;
     if (this.isFailing) return;
     this.isFailing = true;
     const code = error instanceof StoreError ? error.code : "unknown";
@@ -151,6 +154,7 @@ export class CommitLine {
   #recovered(tries: number): void {
     if (!this.isFailing) return;
     this.isFailing = false;
+    this.trouble = undefined;
     this.#options.seams.log({ level: "info", event: "writer.recovered", detail: { tries } });
   }
 

@@ -1,30 +1,19 @@
-/** Examination of a store: every chain, head, blob and snapshot, and how far each stream is sound. Reads only. */
-import { type Entry, StreamHead } from "../../schemas/entry.ts";
+/** Examination of a store: every chain, head, blob, snapshot and row, and how far each stream is sound. Reads only. */
+import { type Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import { attachmentIn, attachmentsOf, mayNameBlobs, shelvedHashIn } from "./named_blobs.ts";
 import { restoreBody } from "./stream_reader.ts";
 import { readBlob } from "./blobs.ts";
+import { type Finding, findingAt } from "./finding.ts";
 import { keys, prefixes } from "./keys.ts";
-import {
-  decodePackedValue,
-  type Digest,
-  genesisHash,
-  JournalDamage,
-  type PackedHeader,
-} from "./packed_value.ts";
+import { movesPorts } from "./open_ports.ts";
+import { findOrphans } from "./orphans.ts";
+import { decodePackedValue, type Digest, JournalDamage } from "./packed_value.ts";
+import { unreadable } from "./readable_rows.ts";
+import { examineRows } from "./side_rows.ts";
 import { readSnapshot } from "./snapshots.ts";
-import { type Row, type Store, StoreError } from "./store.ts";
-
-/** What can be wrong. The first three break a stream; `snapshot_unfit` costs only time, a snapshot is a cache (K20). */
-export type FindingCode = "value_damaged" | "blob_damaged" | "head_damaged" | "snapshot_unfit";
-
-/** One thing that is wrong: in which root, at which entries. */
-export interface Finding {
-  readonly root: string;
-  readonly first: number;
-  readonly last: number;
-  readonly code: FindingCode;
-  readonly message: string;
-}
+import { type Row, type Store, StoreError, type StoreKey } from "./store.ts";
+import { rootsOf } from "./store_roots.ts";
+import { type StreamReport, StreamWalk } from "./stream_walk.ts";
 
 /** What was looked at. */
 export interface DoctorCounts {
@@ -33,19 +22,6 @@ export interface DoctorCounts {
   readonly entries: number;
   readonly blobs: number;
   readonly snapshots: number;
-}
-
-/** One stream as it was found. */
-export interface StreamReport {
-  readonly root: string;
-  /** End of the longest prefix that is sound: seq 0 if there is none. */
-  readonly sound: StreamHead;
-  /** First sequences of the packed values of that prefix. */
-  readonly values: readonly number[];
-  /** Blobs that the prefix refers to. */
-  readonly blobs: readonly string[];
-  /** True if nothing lies behind the sound prefix and the head agrees. */
-  readonly whole: boolean;
 }
 
 /** What was found in a store. */
@@ -57,73 +33,56 @@ export interface Examination {
   readonly epoch: number;
 }
 
-/** Walks every stream: chains, heads, blobs, snapshots. Reads only. */
-export async function examine(store: Store, digest: Digest): Promise<Examination> {
+/** What an examination is told besides the store. */
+export interface ExaminationOptions {
+  /** Time in milliseconds since the epoch: tells old blobs that nobody names from those just written. */
+  readonly now?: number | undefined;
+  /** Hears how far it is. */
+  readonly tell?: ((news: string) => void) | undefined;
+}
+
+/** Walks every stream: chains, heads, blobs, snapshots; then all rows beside the streams. Reads only. */
+export async function examine(
+  store: Store,
+  digest: Digest,
+  { now, tell = () => {} }: ExaminationOptions = {},
+): Promise<Examination> {
   const round = new Round(store, digest);
-  for (const root of await rootsOf(store)) await round.examineStream(root);
-  return { findings: round.findings, counts: round.counts, streams: round.streams, epoch: round.epoch };
+  const roots = await rootsOf(store, round.findings);
+  for (const [index, root] of roots.entries()) {
+    tell(`${index} of ${roots.length} streams`);
+    await round.examineStream(root);
+  }
+  const { findings, counts, streams, epoch, named, oldUntil } = round;
+  tell("rows");
+  const rows = await examineRows({ store, digest, streams, now });
+  for (const name of rows.blobs) named.add(name);
+  tell("blobs");
+  // What a value names that cannot be read is not known, so then nothing is said to have no name.
+  const isAllKnown = streams.every(({ whole }) => whole);
+  const search = { store, named, oldUntil: now === undefined ? "" : oldUntil(now) };
+  const orphans = isAllKnown ? await findOrphans(search) : [];
+  return { findings: [...findings, ...rows.findings, ...orphans], counts, streams, epoch };
 }
 
-/** Every root that has a record, a head, a snapshot or a packed value, in order. */
-async function rootsOf(store: Store): Promise<string[]> {
-  const roots = new Set<string>();
-  for (const prefix of [prefixes.roots, prefixes.heads, prefixes.snapshots]) {
-    for await (const { key } of store.list({ prefix })) roots.add(String(key[1]));
-  }
-  // From root to root, without reading the values between.
-  for (let root = await rootFrom(store, ""); root !== undefined; root = await rootFrom(store, `${root}\0`)) {
-    roots.add(root);
-  }
-  return [...roots].sort();
+/** What a value's entries tell besides themselves. */
+interface Gathered {
+  readonly names: string[];
+  /** Those that open or close ports. */
+  readonly moves: Entry[];
 }
 
-async function rootFrom(store: Store, name: string): Promise<string | undefined> {
-  for await (const { key } of store.list({ prefix: prefixes.logs, start: ["log", name], limit: 1 })) {
-    return String(key[1]);
-  }
-  return undefined;
-}
-
-/** How far one stream is sound, and where the next value must begin. */
-class StreamWalk {
-  readonly root: string;
-  next = 1;
-  /** Hash of the value before; undefined behind damage, where the chain cannot be followed. */
-  prev: string | undefined = genesisHash;
-  isSound = true;
-  /** Index of the last finding, while it is not known where its damage ends. */
-  damageAt: number | undefined;
-  sound: StreamHead = { seq: 0, hash: genesisHash };
-  readonly values: number[] = [];
-  readonly blobs = new Set<string>();
-
-  constructor(root: string) {
-    this.root = root;
-  }
-
-  take({ first, last, hash }: PackedHeader, names: readonly string[], isReadable: boolean): void {
-    this.prev = hash;
-    this.next = last + 1;
-    // A value with an unreadable body ends the sound prefix, but not the chain.
-    if (!isReadable) this.isSound = false;
-    if (!this.isSound) return;
-    this.sound = { seq: last, hash };
-    this.values.push(first);
-    for (const name of names) this.blobs.add(name);
-  }
-
-  break(damageAt: number | undefined): void {
-    this.isSound = false;
-    this.prev = undefined;
-    this.damageAt = damageAt;
-  }
-}
+const dayMs = 24 * 3_600_000;
 
 class Round {
   readonly findings: Finding[] = [];
   readonly streams: StreamReport[] = [];
   readonly counts = { streams: 0, values: 0, entries: 0, blobs: 0, snapshots: 0 };
   epoch = 0;
+  /** Every blob that an entry names, in a sound stream or not. */
+  readonly named = new Set<string>();
+  /** When values were written: their last entry's time, and their versionstamp. */
+  readonly #written: { readonly at: number; readonly versionstamp: string }[] = [];
   readonly #store: Store;
   readonly #digest: Digest;
   /** Blobs that were read already, and what is wrong with them. */
@@ -138,10 +97,38 @@ class Round {
     this.counts.streams += 1;
     const walk = new StreamWalk(root);
     await this.#examineValues(walk);
-    const agrees = await this.#examineHead(walk);
+    const head = await this.#examineHead(walk);
     await this.#examineSnapshot(root);
-    const { sound, values, blobs, isSound } = walk;
-    this.streams.push({ root, sound, values, blobs: [...blobs], whole: isSound && agrees });
+    this.streams.push(walk.report({ record: await this.#readRecord(walk), ...head }));
+  }
+
+  /** Newest versionstamp that was certainly written a day before `now`. */
+  readonly oldUntil = (now: number): string => {
+    let newest = "";
+    for (const { at, versionstamp } of this.#written) {
+      if (at <= now - dayMs && versionstamp > newest) newest = versionstamp;
+    }
+    return newest;
+  };
+
+  async #readRecord({ root, end }: StreamWalk): Promise<RootRecord | undefined> {
+    const value = (await this.#get(keys.root(root)))?.value;
+    const record = RootRecord.safeParse(value);
+    if (!record.success && (value !== undefined || end > 0)) {
+      const what = value === undefined ? "is missing" : "cannot be read";
+      this.findings.push(findingAt(root, "record_damaged", `The record of ${root} ${what}`));
+    }
+    return record.data;
+  }
+
+  /** A row, or null where the file cannot be read. */
+  async #get(key: StoreKey): Promise<Row | null> {
+    try {
+      return await this.#store.get(key);
+    } catch (error) {
+      this.findings.push(unreadable(key, error));
+      return null;
+    }
   }
 
   async #examineValues(walk: StreamWalk): Promise<void> {
@@ -159,7 +146,7 @@ class Round {
     }
   }
 
-  async #examineValue(walk: StreamWalk, { key, value }: Row): Promise<void> {
+  async #examineValue(walk: StreamWalk, { key, value, versionstamp }: Row): Promise<void> {
     const { root } = walk;
     const first = Number(key[2]);
     this.counts.values += 1;
@@ -171,13 +158,15 @@ class Round {
         this.#digest,
       );
       this.counts.entries += entries.length;
-      const names: string[] = [];
+      const [names, moves]: [string[], Entry[]] = [[], []];
       let isReadable = true;
       for (const entry of entries) {
         this.epoch = Math.max(this.epoch, entry.epoch);
-        isReadable = await this.#examineEntry(root, entry, names) && isReadable;
+        isReadable = await this.#examineEntry(root, entry, { names, moves }) && isReadable;
       }
-      walk.take(header, names, isReadable);
+      for (const name of names) this.named.add(name);
+      this.#written.push({ at: entries.at(-1)?.at ?? 0, versionstamp });
+      walk.take({ header, names, moves, isReadable });
     } catch (error) {
       if (!(error instanceof JournalDamage)) throw error;
       const { message, last } = error;
@@ -204,14 +193,17 @@ class Round {
   }
 
   /** Adds the blobs that an entry names to `names`; false if it cannot be used without one that is damaged. */
-  async #examineEntry(root: string, entry: Entry, names: string[]): Promise<boolean> {
+  async #examineEntry(root: string, entry: Entry, { names, moves }: Gathered): Promise<boolean> {
     const { seq, blob } = entry;
     if (blob !== undefined) {
       names.push(blob.digest);
       if (!await this.#examineBlob({ root, seq, name: blob.digest })) return false;
     }
-    if (!mayNameBlobs(entry)) return true;
+    const doesMove = movesPorts(entry);
+    if (!mayNameBlobs(entry) && !doesMove) return true;
     const whole = await restoreBody(entry, { store: this.#store, root, digest: this.#digest });
+    if (doesMove) moves.push(whole);
+    if (!mayNameBlobs(entry)) return true;
     const attachment = attachmentIn(whole);
     // A lost attachment is told, but the stream goes on without it: nothing is decided by it.
     if (attachment !== undefined && await this.#examineBlob({ root, seq, name: attachment })) {
@@ -243,34 +235,38 @@ class Round {
       await readBlob(this.#store, name, this.#digest);
       return undefined;
     } catch (error) {
-      if (error instanceof StoreError && error.code === "journal_corrupt") return error.message;
+      const isDamage = error instanceof StoreError && /_corrupt$/.test(error.code);
+      if (isDamage) return error.message;
       throw error;
     }
   }
 
-  /** True if the head agrees with the entries. */
-  async #examineHead(walk: StreamWalk): Promise<boolean> {
+  /** Whether the head agrees with the entries, and where it says that they end. */
+  async #examineHead(walk: StreamWalk): Promise<{ readonly agrees: boolean; readonly headSeq: number }> {
     const { root } = walk;
-    const row = await this.#store.get(keys.head(root));
+    const row = await this.#get(keys.head(root));
     const head = StreamHead.safeParse(row?.value);
     const end = head.success ? head.data.seq : walk.next - 1;
     if (walk.damageAt !== undefined) this.#closeGap(walk, end + 1);
-    if (row === null && walk.values.length === 0 && walk.isSound) return true;
     const { sound, isSound } = walk;
+    const told = (agrees: boolean) => ({ agrees, headSeq: end });
+    if (row === null && walk.values.length === 0 && isSound) return told(true);
     const tell = (first: number, last: number, message: string) => {
       this.findings.push({ root, first, last, code: "head_damaged", message });
-      return false;
+      return told(false);
     };
     if (!head.success) return tell(end, end, `The head of ${root} is missing or cannot be read`);
-    if (!isSound) return false;
-    if (end === sound.seq && head.data.hash === sound.hash) return true;
+    if (!isSound) return told(false);
+    if (end === sound.seq && head.data.hash === sound.hash) return told(true);
     if (end === sound.seq) return tell(end, end, `The head of ${root} names another hash at entry ${end}`);
     const message = `The head of ${root} names entry ${end}, its entries end at ${sound.seq}`;
     return tell(Math.min(end, sound.seq) + 1, Math.max(end, sound.seq), message);
   }
 
   async #examineSnapshot(root: string): Promise<void> {
-    const reading = await readSnapshot(this.#store, root, this.#digest);
+    const reading = await readSnapshot(this.#store, root, this.#digest).catch((error) => {
+      return { unfit: unreadable(keys.snapshot(root), error).message };
+    });
     if ("missing" in reading) return;
     this.counts.snapshots += 1;
     if (!("unfit" in reading)) return;

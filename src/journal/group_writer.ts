@@ -42,6 +42,8 @@ export interface GroupWriter {
   readonly state: WriterState;
   /** Why the state is `stopped`. */
   readonly fatal: StoreError | undefined;
+  /** What the store says while the state is `failing`, if it says anything. */
+  readonly trouble: StoreError | undefined;
   /** Units that are not durable yet. The kernel stops its cranks at `limits.unitsUnwrittenMax` (K15). */
   readonly unwritten: number;
   readonly counters: WriterCounters;
@@ -107,6 +109,10 @@ class Writer implements GroupWriter {
   get state(): WriterState {
     if (this.#stop.signal.aborted) return "stopped";
     return this.#line.isFailing ? "failing" : "ok";
+  }
+
+  get trouble(): StoreError | undefined {
+    return this.#line.trouble;
   }
 
   push(unit: Unit, onDurable?: () => void): void {

@@ -16,11 +16,17 @@ function byteLength(text: string): number {
 export function keyBytes(key: StoreKey): number {
   let bytes = 0;
   for (const part of key) {
-    bytes += typeof part === "number" ? 9 : encoder.encode(part).length + 2;
-    // A zero byte is written as two.
-    if (typeof part === "string" && part.includes("\0")) bytes += part.split("\0").length - 1;
+    bytes += typeof part === "number" ? 9 : textBytes(part) + 2;
   }
   return bytes;
+}
+
+/** Nearly every part of a key is plain text, which needs no encoding to be measured. */
+function textBytes(text: string): number {
+  // deno-lint-ignore no-control-regex -- a zero byte is what makes the difference
+  if (/^[\x01-\x7f]*$/.test(text)) return text.length;
+  // A zero byte is written as two.
+  return encoder.encode(text).length + text.split("\0").length - 1;
 }
 
 /** An id as a part of a key. Refused with `id_too_long` over `bytesMax` (B131). */
@@ -106,7 +112,6 @@ export const prefixes = {
   heads: ["head"],
   snapshots: ["snap"],
   writers: ["writer"],
-  leases: ["lease"],
   inboxes: ["inbox"],
   inbox: (to: string): StoreKey => ["inbox", id(to)],
   commands: ["cmd"],
@@ -116,6 +121,14 @@ export const prefixes = {
   questions: ["question"],
   allTasks: ["task"],
   tasks: (owner: string): StoreKey => ["task", id(owner)],
+  scopes: ["scope"],
+  recovers: ["recover"],
+  names: ["named"],
+  blobs: ["blob"],
+  blobChunks: ["blobc"],
+  /** Of a store that several runtimes share: who owns a root, and until when (K17). */
+  owners: ["owner"],
+  leases: ["lease"],
 } as const;
 
 function commandKey(key: string): string {

@@ -14,6 +14,9 @@ export interface KvStoreOptions {
   readonly mustExist?: boolean | undefined;
 }
 
+/** What SQLite writes beside a file before it reads it. */
+const openingBytes = 65_536;
+
 /** Text in an error of Deno KV, and what it means. The first that fits counts. */
 const meanings: readonly (readonly [RegExp, StoreError["code"], string])[] = [
   [/database is (locked|busy)|database table is locked/i, "store_busy", "another process holds its lock"],
@@ -30,7 +33,8 @@ const meanings: readonly (readonly [RegExp, StoreError["code"], string])[] = [
   [/unable to open|readonly|read-only|permission/i, "store_unusable", "it cannot be opened or written"],
 ];
 
-function refine(error: unknown, doing: string, isRemote = false): unknown {
+/** An error of the store's file, or of a remote one, as a {@linkcode StoreError}, where its meaning is known. */
+export function refine(error: unknown, doing: string, isRemote = false): unknown {
   if (error instanceof StoreError || !(error instanceof Error)) return error;
   const refusal = isRemote ? refusalOf(error) : undefined;
   if (refusal !== undefined) {
@@ -133,6 +137,17 @@ export async function openKvStore(location: string, options: KvStoreOptions = {}
     return store;
   } catch (error) {
     await prepared?.discard();
-    throw refine(error, "open", isRemote);
+    throw await ofFullDisk(prepared?.path, refine(error, "open", isRemote));
   }
+}
+
+/** SQLite needs a page of its own before it can read: without room for it, it only speaks of its disk. */
+async function ofFullDisk(path: string | undefined, error: unknown): Promise<unknown> {
+  if (path === undefined || !(error instanceof StoreError) || error.code !== "store_busy") return error;
+  const { statfs } = await import("node:fs/promises");
+  const { bavail, bsize } = await statfs(path).catch(() => ({ bavail: 1, bsize: openingBytes }));
+  if (bavail * bsize >= openingBytes) return error;
+  return new StoreError("store_full", "Cannot open store: the disk is full; free some space", {
+    cause: error,
+  });
 }

@@ -14,6 +14,7 @@ interface NamingBody {
 
 /** The sealed catalog or the server's offer that an entry is the first to name in its stream: a replay looks it up. */
 export function shelvedHashIn(entry: Pick<Entry, "kind" | "type" | "body">): string | undefined {
+  if (entry.kind !== "input" && entry.kind !== "outcome") return undefined;
   const body = entry.body as NamingBody | undefined;
   switch (`${entry.kind} ${entry.type}`) {
     case "input catalog.issued":

@@ -31,8 +31,8 @@ export interface Ownership {
   epochOf(root: RootAddress): number;
   /** True if this runtime may write the root. */
   isOurs(root: RootAddress): boolean;
-  /** The root is born here: its first commit makes it ours. */
-  bear(root: RootAddress): void;
+  /** The root is born here: its first commit makes it ours, under the first epoch unless it begins with older entries. */
+  bear(root: RootAddress, epoch?: number): void;
   /** What a commit must check and set besides its own rows. */
   conditionsOf(written: WrittenRoots): Pick<Commit, "checks" | "sets">;
   /** A commit with these conditions took hold. */

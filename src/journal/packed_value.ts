@@ -1,5 +1,6 @@
 /** One packed value: a header line and one JSON line per entry, in bytes, hashed as a whole and chained (K18). */
 import { type Entry, EntryKind, entryVersion } from "../../schemas/entry.ts";
+import { type EntryFormat, entryFormat, isKnownVersion } from "./upcast.ts";
 import { StoreError } from "./store.ts";
 
 /** What the hash of a stream's first value hangs on. */
@@ -102,6 +103,8 @@ export interface Expected {
   readonly first: number;
   /** Hash of the value before; undefined where the chain begins in the middle. */
   readonly prev?: string | undefined;
+  /** Formats of entries that are read; those of this release by default. */
+  readonly format?: EntryFormat | undefined;
 }
 
 /** A packed value, verified. */
@@ -127,7 +130,9 @@ export function readPackedHeader(value: unknown, expected: Expected): PackedHead
   }
   if (typeof header !== "object" || header === null) throw damage("the first line of the value is no header");
   const { v, root, first, last, prev, hash } = header;
-  if (v !== entryVersion) throw damage(`the value has format ${String(v)}, known is ${entryVersion}`);
+  if (v === undefined || !isKnownVersion(v, expected.format)) {
+    throw damage(`the value has format ${String(v)}, known is ${entryVersion}`);
+  }
   if (root !== expected.root) throw damage(`the value belongs to ${String(root)}`);
   if (first !== expected.first) throw damage(`the value begins at ${String(first)}`);
   if (!Number.isSafeInteger(last) || last === undefined || last < first) throw damage("the value has no end");
@@ -149,7 +154,7 @@ export async function decodePackedValue(
   const hash = await digest(bytes.subarray(hashEnd));
   let entries: Entry[];
   try {
-    entries = parseLines(bytes.subarray(bytes.indexOf(newline) + 1), header);
+    entries = parseLines(bytes.subarray(bytes.indexOf(newline) + 1), header, expected.format);
   } catch (error) {
     if (hash === header.hash || !(error instanceof JournalDamage)) throw error;
     throw new JournalDamage(header, `its bytes were altered (entry ${error.first}: ${error.found})`);
@@ -164,7 +169,7 @@ export function brokenChain(header: PackedHeader): JournalDamage {
   return new JournalDamage(header, "the chain is broken: it does not follow the entries before it");
 }
 
-function parseLines(body: Uint8Array, header: PackedHeader): Entry[] {
+function parseLines(body: Uint8Array, header: PackedHeader, format: EntryFormat | undefined): Entry[] {
   let text: string;
   try {
     text = decoder.decode(body);
@@ -177,7 +182,7 @@ function parseLines(body: Uint8Array, header: PackedHeader): Entry[] {
   while (start < text.length) {
     let end = text.indexOf("\n", start);
     if (end < 0) end = text.length;
-    entries.push(parseEntry(text.slice(start, end), seq, header.root));
+    entries.push(parseEntry(text.slice(start, end), { seq, root: header.root, format }));
     seq += 1;
     start = end + 1;
   }
@@ -190,16 +195,30 @@ function parseLines(body: Uint8Array, header: PackedHeader): Entry[] {
 
 const kinds: ReadonlySet<unknown> = new Set(EntryKind.options);
 
-function parseEntry(line: string, seq: number, root: string): Entry {
+function parseEntry(
+  line: string,
+  { seq, root, format = entryFormat }: {
+    readonly seq: number;
+    readonly root: string;
+    readonly format: EntryFormat | undefined;
+  },
+): Entry {
   let entry: Entry;
   try {
     entry = JSON.parse(line);
   } catch {
     throw new JournalDamage({ root, first: seq, last: seq }, "the entry is no JSON");
   }
+  // An older one is looked at once it is of this version: see `upcast.ts`.
+  if (isOlder(entry, format) && entry.seq === seq) return entry;
   const wrong = wrongField(entry, seq);
   if (wrong === undefined) return entry;
   throw new JournalDamage({ root, first: seq, last: seq }, wrong);
+}
+
+function isOlder(entry: unknown, format: EntryFormat): boolean {
+  const { v } = Object(entry) as { readonly v?: unknown };
+  return v !== format.version && isKnownVersion(v, format);
 }
 
 /**
@@ -210,7 +229,9 @@ export function wrongField(entry: Entry, seq: number): string | undefined {
   if (typeof entry !== "object" || entry === null) return "the entry is no object";
   if (entry.v !== entryVersion) return `the entry has version ${String(entry.v)}, known is ${entryVersion}`;
   if (entry.seq !== seq) return `the entry has number ${String(entry.seq)}`;
-  if (!kinds.has(entry.kind)) return `the entry has unknown kind "${String(entry.kind)}"`;
+  if (!kinds.has(entry.kind)) {
+    return `the entry has unknown kind "${String(entry.kind)}" (entry version ${entry.v})`;
+  }
   if (!Number.isFinite(entry.at)) return "the entry has no field at";
   if (typeof entry.type !== "string" || entry.type === "") return "the entry has no field type";
   if (!Number.isSafeInteger(entry.cause) || entry.cause < 1) return "the entry has no field cause";

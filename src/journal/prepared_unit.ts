@@ -101,7 +101,9 @@ class Draft {
     const rest: Entry = body === undefined
       ? { ...entry, state: undefined }
       : { ...entry, body: undefined, blob: undefined, state: undefined };
-    const stateTail = state === undefined ? "}\n" : `,"state":"${genesisHash}"}\n`;
+    // A hash that came with the entry stays: a fork copies what its origin recorded.
+    const known = entry.state === undefined ? "" : `,"state":${JSON.stringify(entry.state)}`;
+    const stateTail = state === undefined ? `${known}}\n` : `,"state":"${genesisHash}"}\n`;
     const blobTail = body === undefined ? "" : `","bytes":${body.bytes.length}}`;
     const blob = body === undefined ? "" : `,"blob":{"digest":"${genesisHash}${blobTail}`;
     const line = encoder.encode(JSON.stringify(rest).slice(0, -1) + blob + stateTail);

@@ -15,7 +15,7 @@ import {
   readStanding,
   renewLeases,
   type Standing,
-} from "./leases.ts";
+} from "./lease_rows.ts";
 import { type Ownership, RootsLost, type WrittenRoots } from "./ownership.ts";
 import type { Commit, Store, StoreKey } from "./store.ts";
 
@@ -92,8 +92,8 @@ export class RootOwnership implements Ownership {
     return this.#owned.has(root);
   }
 
-  bear(root: RootAddress): void {
-    this.#owned.set(root, { epoch: 1, stamp: undefined, leaseStamp: null, until: 0, asked: 0 });
+  bear(root: RootAddress, epoch = 1): void {
+    this.#owned.set(root, { epoch, stamp: undefined, leaseStamp: null, until: 0, asked: 0 });
   }
 
   conditionsOf({ roots, fresh }: WrittenRoots): Pick<Commit, "checks" | "sets"> {
@@ -112,8 +112,8 @@ export class RootOwnership implements Ownership {
         ...fresh.map((root) => ({ key: keys.head(root), versionstamp: null })),
       ],
       sets: born.flatMap((root) => [
-        { key: keys.owner(root), value: { epoch: 1, runtime: this.runtime } },
-        leaseRow(this.#report(root, 1, until)),
+        { key: keys.owner(root), value: { epoch: this.epochOf(root), runtime: this.runtime } },
+        leaseRow(this.#report(root, this.epochOf(root), until)),
       ]),
     };
   }

@@ -49,6 +49,11 @@ async function openLockFile(path: string): Promise<Deno.FsFile> {
   }
 }
 
+/** What the file beside a store says of its owner, who may have died; undefined if nothing can be read there. */
+export async function readOwnerNote(path: string): Promise<StoreOwner | undefined> {
+  return await readOwnerFile(path);
+}
+
 async function readOwnerFile(path: string): Promise<StoreOwner | undefined> {
   try {
     const { pid, startedAt, door } = JSON.parse(await Deno.readTextFile(ownerPath(path)));
@@ -64,8 +69,28 @@ async function readOwnerFile(path: string): Promise<StoreOwner | undefined> {
 async function writeOwnerFile(path: string, owner: StoreOwner): Promise<void> {
   // It holds a token: never readable by others, never half written.
   const draft = `${ownerPath(path)}.${owner.pid}`;
-  await Deno.writeTextFile(draft, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
-  await Deno.rename(draft, ownerPath(path));
+  try {
+    await Deno.writeTextFile(draft, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
+    await Deno.rename(draft, ownerPath(path));
+  } catch (error) {
+    await Deno.remove(draft).catch(() => {});
+    throw error;
+  }
+}
+
+/** A full disk keeps nobody from reading: then there is no note, and none of an owner before us. */
+async function noteOwner(path: string, owner: StoreOwner): Promise<void> {
+  try {
+    await writeOwnerFile(path, owner);
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    await Deno.remove(ownerPath(path)).catch(() => {});
+  }
+}
+
+/** True if there is no room on the disk, or in its quota. Deno has neither class nor code for it. */
+function isFull(error: unknown): boolean {
+  return error instanceof Error && /\(os error (28|122)\)/.test(error.message);
 }
 
 function inUse(path: string, owner: StoreOwner | undefined): StoreError {
@@ -91,7 +116,7 @@ export async function lockStore(location: string, clock: Clock): Promise<StoreLo
       await clock.sleepUntil(clock.now() + tries.pauseMs);
     }
     const owner: StoreOwner = { pid: Deno.pid, startedAt: clock.now() };
-    await writeOwnerFile(path, owner);
+    await noteOwner(path, owner);
     return new HeldLock(path, file, owner);
   } catch (error) {
     file.close();

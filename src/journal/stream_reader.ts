@@ -10,7 +10,9 @@ import {
   type Digest,
   genesisHash,
   JournalDamage,
+  wrongField,
 } from "./packed_value.ts";
+import { type AnyEntry, type EntryFormat, entryFormat, upcastEntry } from "./upcast.ts";
 import { type Store, StoreError } from "./store.ts";
 
 /** Values that are decoded before they are used: 60 KB each at most. */
@@ -22,6 +24,8 @@ export interface StreamReading {
   readonly root: string;
   readonly fromSeq: number;
   readonly digest: Digest;
+  /** Formats of entries that are read; those of this release by default. */
+  readonly format?: EntryFormat | undefined;
 }
 
 /** Head of a stream, or undefined if there is no such stream. Throws {@linkcode JournalDamage} if it cannot be read. */
@@ -46,7 +50,8 @@ async function firstOfValue({ store, root, fromSeq }: StreamReading): Promise<nu
  * followed from the value that holds `fromSeq`; the last value must be the head's. Throws {@linkcode JournalDamage}.
  */
 export async function* readStream(reading: StreamReading): AsyncIterable<readonly Entry[]> {
-  const { store, root, fromSeq } = reading;
+  const { store, root, fromSeq, format = entryFormat } = reading;
+  const { version } = format;
   const head = await readStreamHead(store, root);
   let next = await firstOfValue(reading);
   let prev = next === 1 ? genesisHash : undefined;
@@ -76,9 +81,19 @@ export async function* readStream(reading: StreamReading): AsyncIterable<readonl
     }
     if (header.last < fromSeq) continue;
     const wanted = first < fromSeq ? entries.slice(fromSeq - first) : entries;
-    yield wanted.some(({ blob }) => blob !== undefined) ? await Promise.all(wanted.map(restore)) : wanted;
+    const whole = wanted.some(({ blob }) => blob !== undefined)
+      ? await Promise.all(wanted.map(restore))
+      : wanted;
+    yield whole.some(({ v }) => v !== version) ? whole.map(upcast) : whole;
   }
   if (next <= end) throw new JournalDamage({ root, first: next, last: end }, "the entries are missing");
+
+  function upcast(entry: Entry): Entry {
+    const current = upcastEntry(entry as unknown as AnyEntry, format);
+    const wrong = wrongField(current, entry.seq);
+    if (wrong === undefined) return current;
+    throw new JournalDamage({ root, first: entry.seq, last: entry.seq }, wrong);
+  }
 
   async function restore(entry: Entry): Promise<Entry> {
     return entry.blob === undefined ? entry : await restoreBody(entry, reading);
@@ -91,13 +106,16 @@ interface AheadValue {
 }
 
 /** Values of a stream in order, several of them being hashed while one is used: hashing is a trip to another thread. */
-async function* decodeAhead({ store, root, digest }: StreamReading, from: number): AsyncIterable<AheadValue> {
+async function* decodeAhead(
+  { store, root, digest, format }: StreamReading,
+  from: number,
+): AsyncIterable<AheadValue> {
   const ahead: AheadValue[] = [];
   for await (
     const { key, value } of store.list({ prefix: prefixes.log(root), start: keys.log(root, from) })
   ) {
     const first = Number(key[2]);
-    const decoded = decodePackedValue(value, { root, first }, digest);
+    const decoded = decodePackedValue(value, { root, first, format }, digest);
     decoded.catch(() => {}); // Whoever takes it hears of the damage; who stops before need not.
     ahead.push({ first, decoded });
     if (ahead.length >= valuesAheadMax) yield ahead.shift() as AheadValue;

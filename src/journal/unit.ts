@@ -12,6 +12,8 @@ export interface SnapshotDraft {
   readonly status: string;
   readonly children: number;
   readonly open: readonly string[];
+  /** Version of the state's form; absent for the first one. */
+  readonly stateVersion?: number;
   /** Attempts of open intents beyond the first (K7). */
   readonly attempts: { readonly [id: string]: number };
 }

@@ -7,6 +7,7 @@ import { throughJson } from "../canonical.ts";
 import { keys } from "../journal/keys.ts";
 import type { StoreKey } from "../journal/store.ts";
 import { type Kernel, KernelError, type PendingCommand, type StoredReply } from "./kernel.ts";
+import { patiently, refuseWhileBlocked } from "./patience.ts";
 import { reach } from "./reach.ts";
 import { claimOf, offer } from "./route.ts";
 
@@ -19,10 +20,19 @@ export interface Command {
   readonly isFresh?: boolean;
 }
 
+/** How it is asked whether a command was accepted. */
+export interface AcceptedOptions {
+  /** False for who only wants to hear of a store that takes nothing: then the writer need not hurry. Default true. */
+  readonly hurry?: boolean;
+}
+
 /** The two acknowledgements of a command. */
 export interface Acknowledgements {
-  /** Resolves once the command is durable. Asking for it makes the writer hurry; who waits for the reply need not. */
-  readonly accepted: () => Promise<void>;
+  /**
+   * Resolves once the command is durable; rejects as `store_busy` if the store takes nothing for 5 s. Asking for it makes
+   * the writer hurry; who waits for the reply need not.
+   */
+  readonly accepted: (options?: AcceptedOptions) => Promise<void>;
   /** Resolves once its reply is durable, maybe many cranks and restarts later. */
   readonly reply: Promise<StoredReply>;
 }
@@ -90,6 +100,7 @@ export function reused(key: string): KernelError {
 }
 
 function enter(kernel: Kernel, command: Command, hash: string, key: StoreKey): Acknowledgements {
+  refuseWhileBlocked(kernel);
   const { root, message, ref } = command;
   const pending = kernel.pendingCommands;
   const accepted = Promise.withResolvers<void>();
@@ -115,10 +126,10 @@ function enter(kernel: Kernel, command: Command, hash: string, key: StoreKey): A
   return { accepted: hurried(kernel, accepted.promise), reply };
 }
 
-function hurried(kernel: Kernel, accepted: Promise<void>): () => Promise<void> {
-  return () => {
-    kernel.journal.writer.urge();
-    return accepted;
+function hurried(kernel: Kernel, accepted: Promise<void>): Acknowledgements["accepted"] {
+  return ({ hurry = true } = {}) => {
+    if (hurry) kernel.journal.writer.urge();
+    return patiently(kernel, accepted);
   };
 }
 

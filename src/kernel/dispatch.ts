@@ -38,7 +38,7 @@ export function start(kernel: Kernel, what: Start): void {
   };
   kernel.running.set(key, running);
   if (early && record.request.port === "mcp.call") noteEarly(kernel, key);
-  perform(kernel, what, running, early ? earlyKey(kernel, root, key) : key);
+  perform(kernel, what, running, early ? earlyKey(kernel, root, key) : outsideKey(kernel, root, record.id));
 }
 
 /** What could hurt begins only while nobody else can have taken the root over; after a pause the store is asked (K17). */
@@ -91,6 +91,16 @@ function performNow(kernel: Kernel, what: Start, running: Running, key: string):
   }
 }
 
+/**
+ * The name of an intent outside. Behind a cut its position may have meant something else before (K3): a target that
+ * deduplicates must not take the one for the other.
+ */
+function outsideKey({ records }: Kernel, root: RootAddress, id: IntentId): string {
+  const cut = records.get(root)?.cut;
+  const isAnother = cut !== undefined && Number.parseInt(id) > cut.seq;
+  return isAnother ? `${intentKey(root, id)}@${cut.epoch}` : intentKey(root, id);
+}
+
 function earlyKey({ journal }: Kernel, root: RootAddress, key: string): string {
   return `${key}@${journal.ownership.epochOf(root)}`;
 }
@@ -109,7 +119,9 @@ function downstreamKey(
 ): string {
   if (!("origin" in request.args) || request.args.key === undefined) return own;
   const first = intentKey(root, request.args.key);
-  return kernel.earlyCalls.has(first) ? earlyKey(kernel, root, first) : first;
+  return kernel.earlyCalls.has(first)
+    ? earlyKey(kernel, root, first)
+    : outsideKey(kernel, root, request.args.key);
 }
 
 function finish(kernel: Kernel, what: Start, running: Running, result: PerformerResult): void {
@@ -222,7 +234,10 @@ export function abandon(kernel: Kernel, root: RootAddress, ids: readonly IntentI
   }
 }
 
-/** Starts a re-ask behind the admission gate: at most 8 at once, so that a restart is no stampede (K19). */
+/**
+ * Starts a re-ask behind the admission gate: at most 8 at once, so that a restart is no stampede (K19). None passes before
+ * recovery is over: what they bring would all stand before the first thing that a client asks.
+ */
 export function restart(kernel: Kernel, what: Start): void {
   const key = intentKey(what.root, what.record.id);
   if (kernel.stopped !== undefined || what.record.withdrawn || kernel.running.has(key)) return;
@@ -244,11 +259,17 @@ export function restart(kernel: Kernel, what: Start): void {
     clock.sleepUntil(clock.now() + kernel.seams.random() * limits.reaskJitterMs).then(() => {
       if (kernel.stopped !== undefined || kernel.running.get(key) !== running) return leaveGate(kernel);
       running.started = true;
-      perform(kernel, { ...what, onEnd: () => leaveGate(kernel) }, running, key);
+      const own = outsideKey(kernel, what.root, what.record.id);
+      perform(kernel, { ...what, onEnd: () => leaveGate(kernel) }, running, own);
     });
   };
-  if (kernel.reasks.active < limits.reasksAtOnceMax) begin();
+  if (!kernel.paused && kernel.reasks.active < limits.reasksAtOnceMax) begin();
   else kernel.reasks.waiting.push(begin);
+}
+
+/** Recovery is over: opens the gate. */
+export function openGate(kernel: Kernel): void {
+  for (let places = limits.reasksAtOnceMax - kernel.reasks.active; places > 0; places--) admitNext(kernel);
 }
 
 /**

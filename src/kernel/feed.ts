@@ -1,6 +1,8 @@
 /** Feeds recorded cranks to a machine and compares what it asks with what was recorded: recovery and replay in one. */
+import { migrateState, type StateFormats, stateFormats } from "../../actors/migrate.ts";
 import type { CheckpointBody, Entry } from "../../schemas/entry.ts";
 import type { IntentId } from "../../schemas/ids.ts";
+import { messageTypes } from "../../schemas/message.ts";
 import type { Json } from "../../schemas/json.ts";
 import { isSameJson } from "../canonical.ts";
 import { compose, type EntryDraft } from "./compose.ts";
@@ -47,11 +49,27 @@ export class CrankReader {
 /**
  * Runs one recorded crank through the root's machine. Nothing is performed and nothing written. Returns the first
  * divergence, or undefined if the machine did exactly what was recorded. Notes and checkpoints of the kernel are
- * skipped, but for what they say of attempts.
+ * skipped, but for what they say of attempts. `known`: types of messages that the machine takes; null for any.
  */
-export function feed(root: LiveRoot, crank: RecordedCrank): Divergence | undefined {
+export function feed(
+  root: LiveRoot,
+  crank: RecordedCrank,
+  known: ReadonlySet<string> | null = messageTypes[root.kind],
+): Divergence | undefined {
   const { first, rest } = crank;
   root.seq = (rest.at(-1) ?? first).seq;
+  // A machine leaves alone what it does not know, and would go on in another state than the one that wrote this (B128).
+  if (first.kind === "input" && known?.has(first.type) === false) {
+    return diverged(
+      root,
+      first.seq,
+      `a message of the type "${first.type}" (entry version ${first.v}) is known`,
+      [
+        first.type,
+        "this release has no such message",
+      ],
+    );
+  }
   if (first.kind === "note" || first.kind === "checkpoint") {
     noteAttempt(root, first);
     return undefined;
@@ -128,10 +146,24 @@ export function noteAttempt(root: LiveRoot, entry: Entry): void {
 }
 
 /** Restores a root from a checkpoint entry: truth, not cache (K21). */
-export function feedCheckpoint(root: LiveRoot, entry: Entry): Divergence | undefined {
+export function feedCheckpoint(
+  root: LiveRoot,
+  entry: Entry,
+  formats: StateFormats = stateFormats,
+): Divergence | undefined {
   const body = entry.body as unknown as CheckpointBody;
-  const record = root.restore(body.state);
   root.seq = entry.seq;
+  let state: Json;
+  try {
+    state = migrateState(body.state, body.stateVersion, formats[root.kind]);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return diverged(root, entry.seq, "the checkpoint's state is one that this release knows", [
+      "no fault",
+      why,
+    ]);
+  }
+  const record = root.restore(state);
   if (record.fault !== undefined) {
     return diverged(root, entry.seq, "the checkpoint fits the machine", ["no fault", record.fault.message]);
   }

@@ -1,8 +1,10 @@
 /** The kernel's state, shared by its verbs: one file each for crank, dispatch, route, wake, recover, poison, replay. */
+import type { StateFormats } from "../../actors/migrate.ts";
 import type { RunnableMachines } from "../../actors/wiring.ts";
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { Json } from "../../schemas/json.ts";
+import type { messageTypes } from "../../schemas/message.ts";
 import type { EffectClass } from "../../schemas/tool.ts";
 import type { PerformerResult, Performers, Progress } from "../effects/performer.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -11,6 +13,7 @@ import type { Seams } from "../seams.ts";
 import type { CrankDesk } from "./desk.ts";
 import type { LiveRoot } from "./live_root.ts";
 import type { Mail } from "./mail.ts";
+import type { Waking } from "./waking.ts";
 
 /** An effect that is being carried out. It belongs to the runtime, not to the root that asked (K22). */
 export interface Running {
@@ -89,6 +92,10 @@ export interface Kernel {
   readonly machines: RunnableMachines;
   /** Hash of the code of actors and schemas (K21). */
   readonly code: string;
+  /** Types of the messages that each kind of root takes; undefined if machines of a test take others. */
+  readonly messageTypes: typeof messageTypes | undefined;
+  /** The forms of stored states (K21). */
+  readonly stateFormats: StateFormats;
   /** Everything waits for the disk, not only what could hurt. */
   readonly strict: boolean;
   readonly performers: Performers;
@@ -99,7 +106,7 @@ export interface Kernel {
   readonly records: Map<RootAddress, RootRecord>;
   /** Mail of roots that are being woken or rebuilt. */
   readonly parked: Map<RootAddress, Mail[]>;
-  readonly waking: Set<RootAddress>;
+  readonly waking: Waking;
   /** Roots whose open intents this runtime has taken over: born here, or recovered. */
   readonly recovered: Set<RootAddress>;
   readonly running: Map<string, Running>;

@@ -3,7 +3,7 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { leaseLimits } from "../../schemas/lease_limits.ts";
 import { rootKindOf } from "../../schemas/ids.ts";
 import { sessionsAbove } from "../ancestors.ts";
-import { heldBy } from "../journal/leases.ts";
+import { heldBy } from "../journal/lease_rows.ts";
 import type { RootOwnership } from "../journal/root_ownership.ts";
 import { type Kernel, KernelError } from "./kernel.ts";
 import { recoverRoots, type Recovery } from "./recover.ts";

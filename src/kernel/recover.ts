@@ -2,15 +2,18 @@
 import { type IntentId, intentKey, type RootAddress } from "../../schemas/ids.ts";
 import type { InputBody } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
-import { keys } from "../journal/keys.ts";
+import { keys, prefixes } from "../journal/keys.ts";
 import type { PortRecord } from "./desk.ts";
-import { start } from "./dispatch.ts";
+import { openGate, start } from "./dispatch.ts";
 import type { Kernel } from "./kernel.ts";
 import { sharedOwnership } from "./shared.ts";
 import { quarantine } from "./poison.ts";
 import { schedule } from "./pump.ts";
 import { bring, lookAtLetters } from "./route.ts";
 import { wake } from "./wake.ts";
+
+/** Roots whose attempts are counted by one unit. */
+const rowsPerUnit = 100;
 
 /** What a start found. */
 export interface Recovery {
@@ -36,11 +39,12 @@ export async function recoverRoots(
   for await (const { root } of kernel.journal.listOpen()) if (isMeant(root)) open.push(root);
   const { admitted, quarantined } = await admit(kernel, open);
   for (const address of admitted) wake(kernel, address);
-  await untilAwake(kernel, isMeant);
+  await kernel.waking.untilNone(isMeant);
   const letters = await bringLetters(kernel, isMeant);
   const timers = await armTimers(kernel, isMeant);
-  await untilAwake(kernel, isMeant);
+  await kernel.waking.untilNone(isMeant);
   kernel.paused = false;
+  openGate(kernel);
   schedule(kernel);
   clearAttempts(kernel, admitted);
   return { open: open.length, letters, timers, quarantined };
@@ -51,49 +55,63 @@ async function admit(
   kernel: Kernel,
   open: readonly RootAddress[],
 ): Promise<{ readonly admitted: RootAddress[]; readonly quarantined: number }> {
-  const admitted: RootAddress[] = [];
+  if (open.length === 0) return { admitted: [], quarantined: 0 };
+  const counts = await countAttempts(kernel);
+  const attemptsOf = (address: RootAddress) => counts.get(address) ?? 0;
+  const admitted = open.filter((address) => attemptsOf(address) < limits.recoveryAttemptsMax);
   for (const address of open) {
-    const attempts = await attemptsOf(kernel, address);
-    if (attempts >= limits.recoveryAttemptsMax) {
-      quarantine(kernel, address, `Its recovery ended the process ${attempts} times`);
-      continue;
-    }
-    admitted.push(address);
-    const by = sharedOwnership(kernel)?.runtime;
-    const value = { attempts: attempts + 1, ...(by === undefined ? {} : { by }) };
-    const sets = [{ key: keys.recover(address), value }];
-    kernel.journal.writer.push({ root: address, entries: [], sets, deletes: [] });
+    if (attemptsOf(address) < limits.recoveryAttemptsMax) continue;
+    quarantine(kernel, address, `Its recovery ended the process ${attemptsOf(address)} times`);
   }
-  if (open.length > 0) {
-    kernel.journal.writer.urge();
-    await kernel.journal.writer.idle();
+  const by = sharedOwnership(kernel)?.runtime;
+  for (const some of portionsOf(kernel, admitted)) {
+    const sets = some.map((address) => ({
+      key: keys.recover(address),
+      value: { attempts: attemptsOf(address) + 1, ...(by === undefined ? {} : { by }) },
+    }));
+    kernel.journal.writer.push({ root: some[0] ?? "", entries: [], sets, deletes: [] });
   }
+  kernel.journal.writer.urge();
+  await kernel.journal.writer.idle();
   return { admitted, quarantined: open.length - admitted.length };
 }
 
-/** How often a recovery of this root ended a process. One that only lost the root to another runtime does not count. */
-async function attemptsOf(kernel: Kernel, address: RootAddress): Promise<number> {
-  const row = await kernel.journal.readRow(keys.recover(address)) as
-    | { readonly attempts?: number; readonly by?: string }
-    | undefined;
-  const attempts = row?.attempts ?? 0;
-  if (attempts === 0 || row?.by === undefined) return attempts;
-  const lives = await sharedOwnership(kernel)?.lives(row.by) ?? false;
-  return lives ? attempts - 1 : attempts;
+/** How often recoveries of roots ended a process. One that only lost the root to another runtime does not count. */
+async function countAttempts(kernel: Kernel): Promise<ReadonlyMap<RootAddress, number>> {
+  const counts = new Map<RootAddress, number>();
+  const ownership = sharedOwnership(kernel);
+  for await (const { key, value } of kernel.journal.listRows(prefixes.recovers)) {
+    const { attempts = 0, by } = value as { readonly attempts?: number; readonly by?: string };
+    const onlyLost = attempts > 0 && by !== undefined && await ownership?.lives(by) === true;
+    counts.set(String(key[1]), onlyLost ? attempts - 1 : attempts);
+  }
+  return counts;
 }
 
 function clearAttempts(kernel: Kernel, admitted: readonly RootAddress[]): void {
-  for (const address of admitted) {
-    const unit = { root: address, entries: [], sets: [], deletes: [keys.recover(address)] };
+  for (const some of portionsOf(kernel, admitted)) {
+    const unit = {
+      root: some[0] ?? "",
+      entries: [],
+      sets: [],
+      deletes: some.map((address) => keys.recover(address)),
+    };
     // K15: cranks may have stopped for these very units, so their end must let them go on.
     kernel.journal.writer.push(unit, () => schedule(kernel));
   }
 }
 
-async function untilAwake(kernel: Kernel, isMeant: (root: RootAddress) => boolean): Promise<void> {
-  while ([...kernel.waking].some(isMeant) && kernel.stopped === undefined) {
-    await new Promise<void>((resolve) => kernel.seams.clock.defer(resolve));
-  }
+/**
+ * Rows of many roots go into few units: cranks stop while 1,000 of them wait for the disk (K15). In a shared store each
+ * root has its own, for a unit is written or left out with its root (K17).
+ */
+function portionsOf(
+  { journal }: Kernel,
+  roots: readonly RootAddress[],
+): readonly (readonly RootAddress[])[] {
+  const rows = journal.ownership.isShared ? 1 : rowsPerUnit;
+  const count = Math.ceil(roots.length / rows);
+  return Array.from({ length: count }, (_, index) => roots.slice(index * rows, (index + 1) * rows));
 }
 
 async function bringLetters(kernel: Kernel, isMeant: (root: RootAddress) => boolean): Promise<number> {

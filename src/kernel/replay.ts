@@ -1,15 +1,15 @@
 /** Replays a stream: machines are fed the journal, nothing is performed, every ask is compared (design.md section 1). */
-import { compileMachine } from "../../actors/compiled.ts";
-import { wireMachines } from "../../actors/wiring.ts";
+import type { StateFormats } from "../../actors/migrate.ts";
 import type { CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import { canonicalJson } from "../../schemas/json.ts";
 import { isSameJson } from "../canonical.ts";
+import { shelvedHashIn } from "../journal/named_blobs.ts";
 import type { Seams } from "../seams.ts";
 import { CrankDesk } from "./desk.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank } from "./feed.ts";
 import { LiveRoot } from "./live_root.ts";
-import { loadShelvedIn } from "./wake.ts";
+import { machinesOf, type Wiring } from "./machines.ts";
 
 /** What a replay found. */
 export interface ReplayReport {
@@ -37,10 +37,14 @@ export interface ReplayOptions {
   readonly anyCode?: boolean;
   /** Also saves and restores the state after every crank: what a restart there would have come to must be the same. */
   readonly strict?: boolean;
+  /** The forms of states that are known; those of this release by default. */
+  readonly stateFormats?: StateFormats;
   /** Stops before the first message that came after this entry: states are as they were then. */
   readonly until?: number;
   /** Says whether a state may be as it is, instead of the recorded hash. Told of all of one stream, in their order. */
   readonly acceptsState?: (state: ReplayedState) => boolean;
+  /** Wires the machines; tests give machines that tell what they see. */
+  readonly wire?: Wiring;
   /** Shown the root behind every message, with what was recorded of it. */
   readonly watch?: (crank: RecordedCrank, root: LiveRoot) => void;
   /** Shown the root as the replay left it, unless its last stretch was not replayed or something diverged. */
@@ -85,7 +89,7 @@ class Replay {
       throw new Error(`Cannot replay "${options.address}": this release has no such kind of root`);
     }
     const desk = new CrankDesk();
-    const machine = compileMachine(wireMachines(desk)[kind]);
+    const machine = machinesOf(options.wire)[kind];
     this.#fresh = () => new LiveRoot(options.address, kind, machine, desk);
     this.#root = this.#fresh();
   }
@@ -98,7 +102,8 @@ class Replay {
         // A crank is whole or not at all: what it caused belongs to the message that came before `until`.
         if (entry.cause > until) break read;
         this.#entries += 1;
-        if (entry.kind === "input" || entry.kind === "outcome") await loadShelvedIn(this.#options, entry);
+        const hash = shelvedHashIn(entry);
+        if (hash !== undefined) await this.#options.loadShelved(hash);
         const crank = reader.take(entry);
         if (crank !== undefined && !this.#take(crank)) return await this.#report();
       }
@@ -121,7 +126,7 @@ class Replay {
     }
     this.#cranks += 1;
     this.#divergence = first.kind === "checkpoint"
-      ? feedCheckpoint(this.#root, first)
+      ? feedCheckpoint(this.#root, first, this.#options.stateFormats)
       : feed(this.#root, crank);
     if (this.#divergence !== undefined) return false;
     this.#options.watch?.(crank, this.#root);

@@ -1,9 +1,12 @@
 /** Makes the kernel's state from its parts. */
-import { compileMachines, type WiredMachines, wireMachines } from "../../actors/wiring.ts";
+import { type StateFormats, stateFormats } from "../../actors/migrate.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import { messageTypes } from "../../schemas/message.ts";
 import { CrankDesk } from "./desk.ts";
 import type { Kernel } from "./kernel.ts";
+import { machinesOf, type Wiring } from "./machines.ts";
+import { Waking } from "./waking.ts";
 
 /** What a kernel is made from. */
 export type KernelParts =
@@ -12,22 +15,25 @@ export type KernelParts =
     "seams" | "journal" | "code" | "strict" | "performers" | "observer" | "loadShelved" | "pick"
   >
   & {
+    /** The forms of stored states; tests of upgrades give others. */
+    readonly stateFormats?: StateFormats | undefined;
     /** Wires the machines; tests of faults give machines that fail. */
-    readonly wire?: ((desk: CrankDesk) => WiredMachines) | undefined;
+    readonly wire?: Wiring | undefined;
   };
 
 /** Makes a kernel at rest: nothing runs before {@linkcode recover} has looked at the store. */
 export function createKernel(parts: KernelParts): Kernel {
-  const desk = new CrankDesk();
-  const { wire = wireMachines, ...rest } = parts;
+  const { wire, stateFormats: formats = stateFormats, ...rest } = parts;
   return {
     ...rest,
-    desk,
-    machines: compileMachines(wire(desk), () => desk.mayGoOn()),
+    stateFormats: formats,
+    messageTypes: wire === undefined ? messageTypes : undefined,
+    desk: new CrankDesk(),
+    machines: machinesOf(wire),
     roots: new Map(),
     records: new Map<RootAddress, RootRecord>(),
     parked: new Map(),
-    waking: new Set(),
+    waking: new Waking(),
     recovered: new Set(),
     running: new Map(),
     earlyCalls: new Set(),

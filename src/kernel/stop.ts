@@ -8,6 +8,7 @@ import { type Kernel, KernelError } from "./kernel.ts";
 export function halt(kernel: Kernel, reason: StoreError | "stopped"): void {
   kernel.stopped = reason;
   kernel.ending.abort();
+  kernel.waking.giveUp();
   for (const running of kernel.running.values()) {
     running.abort.abort();
     running.patience?.abort();

@@ -12,11 +12,14 @@ import type { Kernel } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
 import { writeNote } from "./note.ts";
 
-/** Decides on every open intent of a root that this runtime did not start itself, in the order of positions (R6). */
+/**
+ * Decides on every open intent of a root that this runtime did not start itself, in the order of positions (R6),
+ * and lets timers wait on, in the order in which they are due.
+ */
 export function takeOver(kernel: Kernel, root: LiveRoot): void {
   if (kernel.recovered.has(root.address)) return;
   kernel.recovered.add(root.address);
-  const open = [...root.ports.values()].sort((left, right) => comparePositions(left.id, right.id));
+  const open = [...root.ports.values()].sort(inOrder);
   // A timer runs while its root sleeps; the one that woke it has fired already.
   const arrived = new Set(
     (kernel.parked.get(root.address) ?? []).map((mail) => "id" in mail ? mail.id : undefined),
@@ -25,6 +28,16 @@ export function takeOver(kernel: Kernel, root: LiveRoot): void {
     if (arrived.has(port.id) || kernel.running.has(intentKey(root.address, port.id))) continue;
     decide(kernel, root, port);
   }
+}
+
+/** By position; timers behind the others, by their due times, so that those that are overdue fire in that order. */
+function inOrder(left: PortRecord, right: PortRecord): number {
+  const [leftDue, rightDue] = [dueOf(left.request), dueOf(right.request)];
+  return leftDue === rightDue ? comparePositions(left.id, right.id) : leftDue < rightDue ? -1 : 1;
+}
+
+function dueOf(request: PortRequest): number {
+  return request.port === "timer.set" ? request.args.dueAtMs : -Infinity;
 }
 
 function decide(kernel: Kernel, root: LiveRoot, port: PortRecord): void {

@@ -1,4 +1,5 @@
 /** Moves a root to this release's code: only at rest, and with a checkpoint that later replays start from (K21). */
+import { versionMark } from "../../actors/migrate.ts";
 import type { Kernel } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
 import { writeNote } from "./note.ts";
@@ -32,6 +33,7 @@ export function moveToThisCode(kernel: Kernel, root: LiveRoot, from: string): vo
     code: kernel.code,
     state: root.persisted(),
     open: [...root.ports.keys()],
+    ...versionMark(kernel.stateFormats[root.kind]),
   };
   writeNote(kernel, root, { kind: "checkpoint", type: root.kind, body: body as unknown as Json });
   kernel.seams.log({ level: "info", event: "root_moved_to_new_code", detail: { root: root.address, from } });

@@ -1,4 +1,5 @@
 /** Wakes a sleeping root: snapshot, tail, checks, then the open intents (K20, K22). */
+import { migrateState } from "../../actors/migrate.ts";
 import type { CheckpointBody, CreatedBody, Entry } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import { shelvedHashIn } from "../journal/named_blobs.ts";
@@ -16,23 +17,24 @@ import { moveToThisCode, OtherCodeError } from "./upgrade.ts";
 /** Wakes a root unless it is being woken. Its mail waits in `parked`. */
 export function wake(kernel: Kernel, address: RootAddress): void {
   if (kernel.waking.has(address) || kernel.roots.has(address)) return;
-  kernel.waking.add(address);
   const { ownership } = kernel.journal;
   const epoch = ownership.epochOf(address);
-  bringUp(kernel, address).then(
-    (root) => {
-      kernel.waking.delete(address);
-      if (!isStill(kernel, address, epoch)) return wakeAnew(kernel, address, root);
-      if (root !== undefined) settleIn(kernel, root);
-    },
-    async (error) => {
-      // What another runtime wrote meanwhile looks like damage: the store says whether the root is still ours.
-      const isOurs = await ownership.confirm(address).catch(() => false);
-      kernel.waking.delete(address);
-      if (!isOurs || !isStill(kernel, address, epoch)) return wakeAnew(kernel, address);
-      failToWake(kernel, address, error);
-    },
-  );
+  kernel.waking.line(address, () =>
+    bringUp(kernel, address).then(
+      (root) => {
+        const isFresh = isStill(kernel, address, epoch);
+        if (isFresh && root !== undefined) settleIn(kernel, root);
+        kernel.waking.delete(address);
+        if (!isFresh) wakeAnew(kernel, address, root);
+      },
+      async (error) => {
+        // What another runtime wrote meanwhile looks like damage: the store says whether the root is still ours.
+        const isOurs = ownership.isShared ? await ownership.confirm(address).catch(() => false) : true;
+        kernel.waking.delete(address);
+        if (!isOurs || !isStill(kernel, address, epoch)) return wakeAnew(kernel, address);
+        failToWake(kernel, address, error);
+      },
+    ));
 }
 
 /** True if a root that was read is ours, as it was when the reading began: another owner may have written in between. */
@@ -117,7 +119,8 @@ async function load(kernel: Kernel, fresh: () => LiveRoot): Promise<Loaded> {
   if (snapshot !== undefined && !tail.some((entry) => entry.kind === "checkpoint")) {
     const root = fresh();
     const met = await loadAllShelved(kernel, snapshot.text);
-    const record = root.restore(JSON.parse(snapshot.text));
+    const format = kernel.stateFormats[root.kind];
+    const record = root.restore(migrateState(JSON.parse(snapshot.text), snapshot.stateVersion, format));
     root.seq = snapshot.seq;
     for (const [id, attempt] of Object.entries(snapshot.attempts ?? {})) root.attempts.set(id, attempt);
     if (record.fault === undefined && hasShape(root, snapshot)) {
@@ -152,7 +155,7 @@ async function loadFromStream(kernel: Kernel, root: LiveRoot): Promise<Loaded> {
   const loaded: Loaded = { root, code, met: new Set() };
   if (checkpoint !== undefined) {
     for (const hash of await loadAllShelved(kernel, JSON.stringify(checkpoint.body))) loaded.met.add(hash);
-    refuse(kernel, loaded, feedCheckpoint(root, checkpoint));
+    refuse(kernel, loaded, feedCheckpoint(root, checkpoint, kernel.stateFormats));
     for (const entry of entries.slice(0, last)) noteAttempt(root, entry);
   }
   await feedEntries(kernel, loaded, start);
@@ -171,15 +174,20 @@ async function entriesOf(kernel: Kernel, address: RootAddress, fromSeq?: number)
 
 async function feedEntries(kernel: Kernel, loaded: Loaded, entries: readonly Entry[]): Promise<void> {
   const { root } = loaded;
+  const known = kernel.messageTypes?.[root.kind] ?? null;
   const cranks = new CrankReader();
   for (const entry of entries) {
-    const hash = await loadShelvedIn(kernel, entry);
-    if (hash !== undefined) loaded.met.add(hash);
+    // Before a machine looks it up.
+    const hash = shelvedHashIn(entry);
+    if (hash !== undefined) {
+      await kernel.loadShelved(hash);
+      loaded.met.add(hash);
+    }
     const crank = cranks.take(entry);
-    if (crank !== undefined) refuse(kernel, loaded, feed(root, crank));
+    if (crank !== undefined) refuse(kernel, loaded, feed(root, crank, known));
   }
   const last = cranks.rest();
-  if (last !== undefined) refuse(kernel, loaded, feed(root, last));
+  if (last !== undefined) refuse(kernel, loaded, feed(root, last, known));
   const head = await kernel.journal.readHead(root.address);
   if (head.seq !== root.seq) {
     throw new StoreError(
@@ -192,7 +200,9 @@ async function feedEntries(kernel: Kernel, loaded: Loaded, entries: readonly Ent
 /** Any divergence in recovery quarantines the root: nothing is performed, nothing appended (K20). */
 function refuse(kernel: Kernel, { root, code }: Loaded, divergence: Divergence | undefined): void {
   if (divergence === undefined) return;
-  if (code !== kernel.code) throw new OtherCodeError(root.address, code, `before entry ${divergence.seq}`);
+  if (code !== kernel.code) {
+    throw new OtherCodeError(root.address, code, `before entry ${divergence.seq}: ${divergence.what}`);
+  }
   const { seq, what, expected, got } = divergence;
   throw new StoreError(
     "journal_corrupt",
@@ -203,16 +213,6 @@ function refuse(kernel: Kernel, { root, code }: Loaded, divergence: Divergence |
 function short(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
-}
-
-/** Loads the catalogs that a recorded message names, before a machine looks them up. */
-export async function loadShelvedIn(
-  kernel: Pick<Kernel, "loadShelved">,
-  entry: Entry,
-): Promise<string | undefined> {
-  const hash = shelvedHashIn(entry);
-  if (hash !== undefined) await kernel.loadShelved(hash);
-  return hash;
 }
 
 /** Loads every catalog that a persisted state may name: a superset, since only hashes of real catalogs are found. */

@@ -1,4 +1,5 @@
 /** Hands what a crank did to the writer, and acts on it: at once what harms nobody, the rest once it is durable. */
+import { versionMark } from "../../actors/migrate.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import { failure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
@@ -120,6 +121,7 @@ export function snapshotOf(kernel: Kernel, root: LiveRoot, persisted: Json): Sna
     seq: root.seq,
     text: JSON.stringify(persisted),
     ...root.shape(),
+    ...versionMark(kernel.stateFormats[root.kind]),
     attempts: Object.fromEntries(root.attempts),
   };
 }

@@ -1,6 +1,6 @@
 /** What a session may spend and what it spent, read off its journal. */
 import { leftOf, nothing, openLedger, plus, release, spend, strictest } from "../../actors/budget.ts";
-import { Budget, type Ledger, Spent } from "../../schemas/budget.ts";
+import { Budget, Ledger, Spent } from "../../schemas/budget.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import { Usage } from "../../schemas/model.ts";
 import { spentBy } from "../../actors/turn_budget.ts";
@@ -29,6 +29,7 @@ export class BudgetFold {
     const { kind, type, body, at } = entry;
     this.#lastAt = at;
     if (kind === "created") this.#open(body);
+    if (kind === "checkpoint") this.#restore(body);
     if (kind === "note" && type === "tools.bound") this.#begin(entry);
     if (kind === "note" && type === "budget.reserved") this.#reserve(body);
     if (kind === "note" && type === "budget.released") this.#release(body);
@@ -48,6 +49,15 @@ export class BudgetFold {
   #open(body: unknown): void {
     const of = (...path: readonly string[]) => Budget.safeParse(peek(body, "input", ...path)).data;
     this.#ledger = openLedger(strictest(of("agent", "budget"), of("budget")));
+  }
+
+  /** A session at rest knows what it spent. A fork says so nowhere else: the turns of its origin are answered there. */
+  #restore(body: unknown): void {
+    const ledger = Ledger.safeParse(peek(body, "state", "context", "ledger"));
+    if (!ledger.success || peek(body, "state", "context", "current") !== null) return;
+    this.#ledger = ledger.data;
+    this.#since = nothing;
+    this.#turn = undefined;
   }
 
   #begin({ body, at }: Entry): void {

@@ -5,10 +5,10 @@ import { type WiredMachines, wireMachines } from "../../actors/wiring.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import { Failure } from "../../schemas/failure.ts";
 import { type RootAddress, type RootKind, rootKindOf } from "../../schemas/ids.ts";
+import { shelvedHashIn } from "../journal/named_blobs.ts";
 import { CrankDesk } from "../kernel/desk.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank } from "../kernel/feed.ts";
 import { LiveRoot } from "../kernel/live_root.ts";
-import { loadShelvedIn } from "../kernel/wake.ts";
 import { peek, peekText } from "../peek.ts";
 import { BudgetFold, type BudgetView } from "../records/budget_fold.ts";
 import type { ActorState } from "./actor_state.ts";
@@ -104,7 +104,8 @@ class Reading {
     for await (const page of this.#source.pages) {
       for (const entry of page) {
         this.#note(entry);
-        await loadShelvedIn(this.#source, entry);
+        const hash = shelvedHashIn(entry);
+        if (hash !== undefined) await this.#source.loadShelved(hash);
         const crank = reader.take(entry);
         if (crank !== undefined) this.#take(crank);
       }

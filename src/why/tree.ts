@@ -1,6 +1,7 @@
 /** The tree of all actors: supervisors, sessions with their turns, calls and questions, and the roots that serve them. */
 import { BudgetField } from "../../schemas/budget.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
+import type { ForkOrigin } from "../../schemas/fork.ts";
 import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
 import { parentOf } from "./reason.ts";
 import { type RootView, type RootViews, sinceOf } from "./root_view.ts";
@@ -21,6 +22,8 @@ export interface TreeLine {
   readonly waits: readonly string[];
   /** Of a session with a budget: what it spent of each field that has a bound. */
   readonly budget: { readonly [field: string]: { readonly spent: number; readonly limit: number } };
+  /** Of a fork: where its entries come from. */
+  readonly origin: ForkOrigin | undefined;
   /** Why its root is out of service, or cannot be read. */
   readonly trouble: string | undefined;
 }
@@ -102,6 +105,7 @@ async function linesOf(
     waits: [],
     budget: {},
     trouble: undefined,
+    origin: undefined,
     ...fields,
   });
   const standing = (actor: (typeof actors)[number]) => ({
@@ -120,6 +124,7 @@ async function linesOf(
       address,
       name: address,
       title: record.title,
+      origin: record.origin,
       restarts,
       budget: spentOf(view),
       ...own,

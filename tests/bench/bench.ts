@@ -1,23 +1,17 @@
 /** `deno task bench`: speed and sizes of governed turns, beside the same job done by others. */
 import { allocationFlags } from "./allocation.ts";
-import { catalogTable } from "./catalog_report.ts";
-import { runCatalogRounds } from "./catalog_rounds.ts";
 import { Child } from "./child.ts";
-import { childrenText, runChildrenRounds } from "./children_rounds.ts";
-import { drainFlood, floodText } from "./command_rounds.ts";
 import { type GovernedFigures, governedTable, partsTable } from "./governed_report.ts";
 import { mcpCases } from "./mcp_case.ts";
 import { mcpCountsTable, mcpTable } from "./mcp_report.ts";
 import { startHttpEcho } from "./mcp_http_server.ts";
 import { type McpRunner, runMcpRounds } from "./mcp_rounds.ts";
 import { runScaleRounds, scaleText } from "./mcp_scale_rounds.ts";
-import { netText, runNetRounds } from "./net_rounds.ts";
-import { runTaskRounds, tasksText } from "./task_rounds.ts";
 import { helpText, type Options, parseOptions } from "./options.ts";
 import { progress } from "./progress.ts";
-import { redactTable } from "./redact_report.ts";
-import { runRedactRounds } from "./redact_rounds.ts";
 import * as report from "./report.ts";
+import * as smallParts from "./small_parts.ts";
+import { measureCommits, measureLong, measureRecovery, type Part } from "./durability.ts";
 import { createRandom } from "./statistics.ts";
 import type { TurnCase } from "./turn_case.ts";
 import { casesOf, runRounds } from "./turns.ts";
@@ -188,57 +182,26 @@ async function measureSplit({ isQuick }: Options, figures: Figures, child: Child
   say(report.splitText(tenTogether, found));
 }
 
+function show(section: string, figures: Figures, part: Part): void {
+  figures[section] = part.figures;
+  say(part.text);
+}
+
 /** The parts that one child of ours does alone, one after another. */
-const lonely = { session: measureSession, replay: measureReplay, split: measureSplit } as const;
+const lonely = {
+  session: measureSession,
+  replay: measureReplay,
+  split: measureSplit,
+  long: async (options: Options, figures: Figures, child: Child) =>
+    show("long", figures, await measureLong(options, child)),
+} as const;
 
 async function measureAlone(options: Options, figures: Figures): Promise<void> {
   const wanted = options.only.filter((section) => section in lonely) as (keyof typeof lonely)[];
-  if (wanted.length === 0) return;
   const child = await startOurs("ours", "file", ["--expose-gc"]);
   await withChildren([child], async () => {
     for (const section of wanted) await lonely[section](options, figures, child);
   });
-}
-
-function measureRedaction({ isQuick, rounds, seed }: Options, figures: Figures): void {
-  const found = runRedactRounds({
-    secrets: 200,
-    characters: isQuick ? 500_000 : 2_000_000,
-    rounds: rounds ?? (isQuick ? 3 : 9),
-    seed,
-  });
-  figures["redact"] = found;
-  say(redactTable(found));
-}
-
-async function measureCatalogs({ isQuick, rounds }: Options, figures: Figures): Promise<void> {
-  const found = await runCatalogRounds(rounds ?? (isQuick ? 5 : 30));
-  figures["catalog"] = found;
-  say(catalogTable(found));
-}
-
-async function measureNet({ isQuick, rounds }: Options, figures: Figures): Promise<void> {
-  const found = await runNetRounds({ rounds: rounds ?? (isQuick ? 5 : 15), requests: isQuick ? 100 : 400 });
-  figures["net"] = found;
-  say(netText(found));
-}
-
-async function measureCommands({ isQuick }: Options, figures: Figures): Promise<void> {
-  const found = await drainFlood((isQuick ? 128 : 1_024) * 1_048_576);
-  figures["commands"] = found;
-  say(floodText(found));
-}
-
-async function measureTasks({ isQuick }: Options, figures: Figures): Promise<void> {
-  const found = await runTaskRounds({ stops: isQuick ? 20 : 200 });
-  figures["tasks"] = found;
-  say(tasksText(found));
-}
-
-async function measureChildren({ isQuick }: Options, figures: Figures): Promise<void> {
-  const found = await runChildrenRounds(isQuick ? 80 : 1_000);
-  figures["children"] = found;
-  say(childrenText(found));
 }
 
 function say(text: string): void {
@@ -249,6 +212,37 @@ function say(text: string): void {
 function loadText(): string {
   return Deno.loadavg().map((load) => load.toFixed(2)).join(" ");
 }
+
+/** The parts that are found in one go. */
+const small = {
+  redact: smallParts.measureRedaction,
+  net: smallParts.measureNet,
+  commands: smallParts.measureCommands,
+  tasks: smallParts.measureTasks,
+  children: smallParts.measureChildren,
+  catalog: smallParts.measureCatalogs,
+  commits: measureCommits,
+  recovery: measureRecovery,
+} as const;
+
+/** The parts in their order; one child of ours does some of them, one after another. */
+const parts: readonly (readonly [
+  sections: readonly string[],
+  measure: (options: Options, figures: Figures) => void | Promise<void>,
+])[] = [
+  [["turns"], measureTurns],
+  [["governed"], measureGoverned],
+  [["mcp"], measureMcp],
+  [["scale"], measureScale],
+  [["allocation"], measureAllocations],
+  [Object.keys(lonely), measureAlone],
+  ...Object.entries(small).map(([section, measure]) =>
+    [
+      [section],
+      async (options: Options, figures: Figures) => show(section, figures, await measure(options)),
+    ] as const
+  ),
+];
 
 async function main(args: readonly string[]): Promise<number> {
   let options: Options;
@@ -266,18 +260,9 @@ async function main(args: readonly string[]): Promise<number> {
   const conditions = { deno, v8, cores: navigator.hardwareConcurrency, seed: options.seed };
   const figures: Figures = { conditions, loadBefore: Deno.loadavg() };
   say(`deno ${deno}, ${conditions.cores} cores, load ${loadText()}, seed ${options.seed}`);
-  if (options.only.includes("turns")) await measureTurns(options, figures);
-  if (options.only.includes("governed")) await measureGoverned(options, figures);
-  if (options.only.includes("mcp")) await measureMcp(options, figures);
-  if (options.only.includes("scale")) await measureScale(options, figures);
-  if (options.only.includes("allocation")) await measureAllocations(options, figures);
-  await measureAlone(options, figures);
-  if (options.only.includes("redact")) measureRedaction(options, figures);
-  if (options.only.includes("net")) await measureNet(options, figures);
-  if (options.only.includes("commands")) await measureCommands(options, figures);
-  if (options.only.includes("tasks")) await measureTasks(options, figures);
-  if (options.only.includes("children")) await measureChildren(options, figures);
-  if (options.only.includes("catalog")) await measureCatalogs(options, figures);
+  for (const [section, measure] of parts) {
+    if (options.only.some((one) => section.includes(one))) await measure(options, figures);
+  }
   figures["loadAfter"] = Deno.loadavg();
   say(`Load at the end: ${loadText()}. What is not measured: see --help.`);
   if (options.jsonFile !== undefined) {

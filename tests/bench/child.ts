@@ -63,6 +63,14 @@ export class Child {
     );
   }
 
+  /** Kills the child where it stands, as a power cut would. */
+  async kill(): Promise<void> {
+    this.#process.kill("SIGKILL");
+    await this.#process.status;
+    await this.#replies.cancel();
+    await this.#requests.abort().catch(() => {});
+  }
+
   /** Lets the child end. */
   async end(): Promise<void> {
     await this.#requests.close();

@@ -16,6 +16,9 @@ export const sections = [
   "commands",
   "tasks",
   "children",
+  "commits",
+  "recovery",
+  "long",
 ] as const;
 /** A part of the bench. */
 export type Section = (typeof sections)[number];
@@ -38,9 +41,9 @@ export const helpText = `Measures speed and sizes of governed turns.
 
 Usage: deno task bench [options]
 
-  --quick        Fewer rounds and turns: under a minute, rough figures
+  --quick        Fewer rounds and turns: about two minutes, rough figures
   --only LIST    Only these parts, by commas: ${sections.join(", ")}
-  --rounds N     Rounds of the parts "turns", "mcp" and "scale" (default 15, 9 for "scale"; quick 3 and 2)
+  --rounds N     Rounds of the parts that have rounds (default 5 to 15; quick 1 to 5)
   --alone        Without the peers, which need npm packages
   --json FILE    Writes all figures as JSON, too
   --seed N       Order of cases within the rounds (default: drawn, and printed)
@@ -53,10 +56,11 @@ Examples:
   deno task bench --only mcp,scale
   deno task bench --only redact,catalog
   deno task bench --only net,commands,tasks,children
+  deno task bench --only commits,recovery,replay,long
   deno task bench --json bench.json
 
-It does not measure: model latency and streaming, real tools, sandboxes, many sessions at once, cold start,
-recovery, a remote store, or a power cut. Times depend on the disk and on what else the machine does; the counts do not.
+It does not measure: model latency and streaming, real tools, sandboxes, cold start, a remote store,
+or a power cut. Times depend on the disk and on what else the machine does; the counts do not.
 `;
 
 /** Reads the arguments. Throws with one line for the user. */

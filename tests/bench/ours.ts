@@ -58,8 +58,14 @@ async function runSession(
   const session = await subject.session();
   const before = await holdings();
   const times: number[] = [];
-  for (let turn = 0; turn < turns; turn++) times.push(await timed(() => subject.turn(session, asked)));
-  return { times, before, after: await holdings() };
+  const cpu: number[] = [];
+  for (let turn = 0; turn < turns; turn++) {
+    const cpuBefore = process.cpuUsage();
+    times.push(await timed(() => subject.turn(session, asked)));
+    const { user, system } = process.cpuUsage(cpuBefore);
+    cpu.push((user + system) / 1_000);
+  }
+  return { times, cpu, before, after: await holdings() };
 }
 
 async function holdings(): Promise<protocol.Holdings> {

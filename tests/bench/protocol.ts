@@ -61,6 +61,8 @@ export interface Holdings {
 /** What a long session did to time, disk and memory. */
 export interface SessionAnswer {
   readonly times: readonly number[];
+  /** Processor time of each turn, in milliseconds: hardly depends on what else the machine does. */
+  readonly cpu: readonly number[];
   readonly before: Holdings;
   readonly after: Holdings;
 }
@@ -150,6 +152,36 @@ export interface FloorAnswer {
   readonly commits: readonly number[];
 }
 
+/** Fills a store with sessions of at least so many entries each, the last turn of each under way if `isOpen`. */
+export interface FillRequest {
+  readonly do: "fill";
+  readonly location: string;
+  readonly sessions: number;
+  readonly entries: number;
+  readonly isOpen: boolean;
+}
+
+/** Starts a runtime on a store that a killed process left, and asks one session one thing. */
+export interface RecoverRequest {
+  readonly do: "recover";
+  readonly location: string;
+  readonly session: string;
+  /** Forgets the session's snapshot before: it is replayed from its beginning. */
+  readonly isBare: boolean;
+}
+
+/** Milliseconds from the opening of the store, in a process that has run nothing before. */
+export interface RecoverAnswer {
+  readonly readyMs: number;
+  readonly answeredMs: number;
+  /** Processor time until the answer: hardly depends on what else the machine does. */
+  readonly cpuMs: number;
+  /** Roots that had something open, all roots, and the entries of the session that was asked. */
+  readonly open: number;
+  readonly roots: number;
+  readonly entries: number;
+}
+
 /** What each request is answered with. */
 export interface Dialogue {
   readonly turns: readonly [TurnsRequest, TurnsAnswer];
@@ -159,6 +191,9 @@ export interface Dialogue {
   readonly split: readonly [SplitRequest, SplitAnswer];
   readonly governed: readonly [GovernedRequest, GovernedAnswer];
   readonly floor: readonly [FloorRequest, FloorAnswer];
+  /** Answered with the address of one of the sessions. */
+  readonly fill: readonly [FillRequest, string];
+  readonly recover: readonly [RecoverRequest, RecoverAnswer];
 }
 
 /** What a child does for each kind of request that it knows. */

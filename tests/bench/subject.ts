@@ -44,6 +44,10 @@ export interface SubjectOptions {
   readonly wrapSeams?: (seams: Seams) => Seams;
   /** How long the tool takes that only echoes. Milliseconds; default 0. */
   readonly echoMs?: number;
+  /** Default: the mock model. */
+  readonly model?: ModelProvider;
+  /** Default 50. */
+  readonly awakeMax?: number;
 }
 
 /** Opens a store and starts a runtime on it. */
@@ -55,8 +59,11 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
     store: options.wrapStore?.(opened) ?? opened,
     seams,
     performers: (services) =>
-      benchPerformers(services, { model: mockModel, offered: toolsOf(options.echoMs ?? 0) }),
-    awakeMax: 50,
+      benchPerformers(services, {
+        model: options.model ?? mockModel,
+        offered: toolsOf(options.echoMs ?? 0),
+      }),
+    awakeMax: options.awakeMax ?? 50,
   });
   let cranks = 0;
   runtime.watch((event) => {

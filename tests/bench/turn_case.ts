@@ -11,6 +11,8 @@ export interface TurnCase {
   readonly calls: number;
   readonly shape: Shape;
   readonly effect: Effect;
+  /** A turn that the model of the child which fills a store never answers: it is open when the child is killed. */
+  readonly isEndless?: boolean;
 }
 
 /** Calls of one model answer: the runtime takes no more (`limits.modelCallsPerAnswerMax`). */

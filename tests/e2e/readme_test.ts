@@ -85,6 +85,7 @@ const expected: readonly (readonly RegExp[])[] = [
     /^ {2}no divergence$/m,
     /connection\/files@.*no divergence/,
   ],
+  [/^Forked {3}session\/\S+ at entry 1: session\/ses_/m],
   [/^agent\.yaml$/m, /^mcp\/$/m],
   [
     /Trusted: 1 server/,

@@ -187,6 +187,13 @@ Deno.test("replay, log, export and doctor name the range of entries in which a b
     const salvaged = await stage.run("doctor", "--salvage", "saved.db");
     assertRefused(salvaged, 3, "journal_corrupt");
     assert.match(salvaged.out, /salvaged \d+ entries of 3 streams into saved\.db/);
+    assert.match(salvaged.out, /session\/ses_\w+ lost its entries \d+ to \d+: .*nothing of it repeated/);
+    assertRefused(
+      await stage.run("doctor", "--salvage", "saved.db"),
+      2,
+      "store_unusable",
+      "nothing is overwritten",
+    );
     assert.match(await stage.output("doctor", "--store", "saved.db"), /nothing is wrong/);
   });
 });
@@ -199,9 +206,16 @@ Deno.test("store of a newer version is left alone by every command (B127)", asyn
     kv.close();
     const before = await Deno.readFile(stage.path("store.db"));
     for (
-      const args of [["run", "agent", "hi", "--workspace", "ws"], ["log", "last"], ["replay", "last"], [
-        "sessions",
-      ], ["doctor"]]
+      const args of [
+        ["run", "agent", "hi", "--workspace", "ws"],
+        ["log", "last"],
+        ["replay", "last"],
+        [
+          "sessions",
+        ],
+        ["fork", "last", "--at", "1"],
+        ["doctor"],
+      ]
     ) {
       assertRefused(await stage.run(...args), 6, "store_from_newer_version");
     }

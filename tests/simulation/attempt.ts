@@ -17,6 +17,12 @@ export interface Attempt {
   answer: () => void;
 }
 
+/** Puts a request on the wire. */
+export type Send = (
+  what: Pick<Attempt, "life" | "name" | "root" | "key" | "fate" | "signal">,
+  does: Pick<Attempt, "apply" | "answer">,
+) => void;
+
 const applies: ReadonlySet<Fate> = new Set([
   "ok",
   "long",
@@ -25,6 +31,9 @@ const applies: ReadonlySet<Fate> = new Set([
   "late",
   "twice",
   "poison",
+  "garbage",
+  "dies_after",
+  "changes",
 ]);
 const silent: ReadonlySet<Fate> = new Set(["stall", "stall_applied", "refuse"]);
 

@@ -71,6 +71,11 @@ function judgeSession(root: string, entries: readonly Entry[], { budget, complai
     if (kind === "outcome" && type === "model.generate" && peek(body, "status") === "ok") {
       spent = plus(spent, spentBy(callUsage));
     }
+    // What a child spent is its parent's from the child's end on.
+    if (kind === "note" && type === "budget.released") {
+      const { tokens = 0, cost_usd: cost = 0 } = Spent.partial().parse(peek(body, "spent"));
+      spent = plus(spent, { ...nothing, tokens, cost_usd: cost });
+    }
     const told = kind === "reply" ? peek(body, "value", "spent") : peek(body, "message", "spent");
     if (told === undefined || (kind !== "reply" && kind !== "message")) continue;
     const { tokens, cost_usd: cost } = Spent.parse(told);

@@ -4,6 +4,7 @@ import type { Budget } from "../../schemas/budget.ts";
 import type { CatalogSource } from "../../schemas/catalog.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import { HostPolicy } from "../../schemas/config.ts";
+import type { Decision } from "../../schemas/question.ts";
 import { localOperator, principalText } from "../../schemas/principal.ts";
 import { isSameJson } from "../../src/canonical.ts";
 import { keys } from "../../src/journal/keys.ts";
@@ -16,7 +17,10 @@ import type { MemoryDisk } from "../support/memory_store.ts";
 import type { Life } from "./life.ts";
 import type { Outside } from "./outside.ts";
 import { messageOf, type PlannedCommand, type Scenario, type Tool } from "./scenario.ts";
-import { sourceOfVersion } from "./targets.ts";
+import { ownCapabilities } from "./own_tools.ts";
+import { declarationsOf } from "./served_tools.ts";
+import type { Sites } from "./sites.ts";
+import { sourcesOfVersion } from "./targets.ts";
 
 /** What a client knows of one of its commands. */
 export interface Ticket {
@@ -45,6 +49,7 @@ export interface ClientsOptions {
   readonly isUnruly: boolean;
   /** Refusals that a client may meet in this run, and try again. */
   readonly excuses: ReadonlySet<string>;
+  readonly sites: Sites;
   readonly trace: (line: string) => void;
   /** Told of what no client should see: a lie, or a refusal. */
   readonly complain: (rule: string, message: string) => void;
@@ -60,8 +65,23 @@ function agentWith(tools: readonly Tool[]): AgentDefinition {
     name: "play",
     model: "play/swarm",
     tools: tools.map((tool) => tool.name),
+    capabilities: ownCapabilities,
+    subagents: { max_depth: 2 },
   });
 }
+
+/** Times that roots are put to sleep in one life. */
+const napsMax = 60;
+
+interface Answered {
+  readonly id: string;
+  readonly decision: Decision;
+  repeats: number;
+}
+
+/** Another answer than each. */
+const contraries: { readonly [decision: string]: Decision } = { deny: "allow", abandon: "run_again" };
+const doubtful: ReadonlySet<string> = new Set(["run_again", "mark_applied", "mark_not_applied"]);
 
 /** All clients of one run. */
 export class Clients {
@@ -69,6 +89,11 @@ export class Clients {
   readonly tickets: readonly Ticket[];
   /** What was shown under each question's id: it never changes (K3). */
   readonly shown = new Map<string, string>();
+  /** What persons saw of each question. */
+  readonly seen = new Map<string, string>();
+  readonly #answered: Answered[] = [];
+  /** How often roots were put to sleep in each life. */
+  readonly #naps = new Map<number, number>();
   readonly #options: ClientsOptions;
   readonly #making = new Map<number, number>();
 
@@ -114,10 +139,19 @@ export class Clients {
   whims(life: Life): ClientAction[] {
     const { runtime } = life;
     if (runtime === undefined || life.isStopping || !this.#options.isUnruly) return [];
-    const found = [...runtime.kernel.roots.keys()].map((address): ClientAction => ({
+    const naps = this.#naps.get(life.number) ?? 0;
+    const awake = naps < napsMax ? [...runtime.kernel.roots.keys()] : [];
+    const found = awake.map((address): ClientAction => ({
       name: `passivate ${address}`,
-      run: () => void passivate(runtime.kernel, address),
+      run: () => {
+        this.#naps.set(life.number, naps + 1);
+        passivate(runtime.kernel, address);
+      },
     }));
+    const answered = this.#answered.at(-1);
+    if (answered !== undefined && answered.repeats < 2) {
+      found.push({ name: `answer ${answered.id} again`, run: () => this.#answerAgain(runtime, answered) });
+    }
     for (const ticket of this.tickets) {
       if (ticket.repeats > 2 || (ticket.givenIn !== life.number && ticket.reply === undefined)) continue;
       found.push({ name: `repeat ${ticket.command.key}`, run: () => this.give(life, runtime, ticket) });
@@ -184,14 +218,14 @@ export class Clients {
       root: session.replace("session/", "catalog/"),
       message: {
         type: "catalog.change",
-        sources: [this.#sourceOf(Number(command.key.slice(1)) % 3)] as never,
+        sources: this.#sourcesOf(Number(command.key.slice(1)) % 3) as never,
       },
       ref: { principal, key: command.key },
     });
   }
 
-  #sourceOf(version: number): CatalogSource {
-    return sourceOfVersion(version, this.#options.scenario.tools);
+  #sourcesOf(version: number): readonly CatalogSource[] {
+    return sourcesOfVersion(version, this.#options.scenario.tools);
   }
 
   #make(life: Life, runtime: Runtime, index: number): void {
@@ -200,7 +234,8 @@ export class Clients {
       agent: agentWith(this.#options.scenario.tools),
       coreRevision: "core-1",
       home: "simulation",
-      sources: [this.#sourceOf(1)],
+      sources: this.#sourcesOf(1),
+      servers: declarationsOf(this.#options.scenario.servers ?? 0),
       policy: HostPolicy.parse({}),
       budget: this.#options.budgetOf(index),
     }).then((address) => {
@@ -238,11 +273,32 @@ export class Clients {
     if (question === undefined) return;
     const decision = this.#options.scenario.decide(question.subject);
     this.#options.trace(`operator answers ${id}: ${decision}`);
+    this.#answered.push({ id, decision, repeats: 0 });
     runtime.questions.answer(id, { decision, by: localOperator, shown: question.shown });
   }
 
+  /** Somebody answers what is answered already, and says the contrary: that changes nothing. */
+  #answerAgain(runtime: Runtime, answered: Answered): void {
+    const { id, decision } = answered;
+    answered.repeats += 1;
+    // After a crash the same question may be open again, since its answer was not durable.
+    if (runtime.questions.list().some((one) => one.id === id)) return;
+    const other = contraries[decision] ?? (doubtful.has(decision) ? "abandon" : "deny");
+    const shown = this.shown.get(id);
+    if (shown === undefined) return;
+    const refused = () => this.#options.trace(`operator answers ${id} again: ${other} is refused`);
+    try {
+      Promise.resolve(runtime.questions.answer(id, { decision: other, by: localOperator, shown })).then(
+        () => this.#options.complain("I5", `${id} took another answer after ${decision}`),
+        refused,
+      );
+    } catch {
+      refused();
+    }
+  }
+
   /** A question was shown: it must be durable, and show what it always showed (K3). */
-  seeQuestion(id: string, shown: string): void {
+  seeQuestion(life: Life, id: string, shown: string): void {
     const [root = "", position = ""] = id.split("#");
     const head = this.#options.disk.get(keys.head(root))?.value as { readonly seq: number } | undefined;
     if ((head?.seq ?? 0) < Number(position.split(".")[0])) {
@@ -253,5 +309,11 @@ export class Clients {
       this.#options.complain("K3", `The question ${id} shows something else now`);
     }
     this.shown.set(id, shown);
+    const { runtime } = life;
+    if (runtime === undefined) return;
+    const question = runtime.questions.list().find((one) => one.id === id);
+    this.seen.set(id, JSON.stringify(question?.subject ?? {}));
+    if (!this.#options.sites.strikes("person_prompt") || life.isStopping) return;
+    Promise.resolve().then(() => life.isAlive && this.#answer(runtime, id));
   }
 }

@@ -9,14 +9,17 @@ import { type Tool, toolNamed } from "./scenario.ts";
 import { type Story, tellStories } from "./stories.ts";
 
 /** Asks every judge of effects. */
-export async function judgeEffects(one: Case): Promise<void> {
+export function judgeEffects(one: Case): void {
   judgeStarts(one);
   judgeAttempts(one);
   judgeTimers(one);
   judgeConversations(one);
+  judgeLate(one);
   for (const [root, entries] of one.streams) {
     if (!root.startsWith("session/")) continue;
-    for (const story of await tellStories(one.reader, root, entries)) judgeStory(one, story);
+    for (const story of tellStories(root, entries, one.results.get(root) ?? new Map())) {
+      judgeStory(one, story);
+    }
   }
 }
 
@@ -109,8 +112,9 @@ function judgeTimers({ streams, complain }: Case): void {
 
 /** I8: what a model was given is what the journal says up to its intent, whatever was forgotten and read back. */
 function judgeConversations({ evidence, streams, complain }: Case): void {
-  for (const { root, id, key, conversation } of evidence.outside.performed) {
-    if (conversation === undefined) continue;
+  for (const { root, id, key, life, conversation } of evidence.outside.performed) {
+    // A ghost reads what the next owner wrote as well; nothing that it hears counts any more.
+    if (conversation === undefined || evidence.ghosts.has(life)) continue;
     const fold = new ConversationFold();
     for (const entry of streams.get(root) ?? []) {
       fold.take(entry);
@@ -156,6 +160,8 @@ function judgeStory(one: Case, story: Story): void {
   judgeApproval(one, story, tool);
   judgeRepeats(one, story, tool);
   judgeEnding(one, story, tool);
+  judgeNo(one, story, tool);
+  judgeWords(one, story);
 }
 
 /**
@@ -195,7 +201,7 @@ function judgeRepeats({ complain }: Case, story: Story, tool: Tool): void {
   complain("I1", `${story.root} ${story.name} repeats ${tool.name}, and no operator said so`);
 }
 
-/** R3, K11, I1 to I4: what an invocation's ending claims is what the ledger shows. */
+/** I1 to I4, R3, K11: what an invocation's ending claims is what the ledger shows. */
 function judgeEnding({ evidence, complain }: Case, story: Story, tool: Tool): void {
   const { root, name, intents, decisions, result } = story;
   const { ledger, performed } = evidence.outside;
@@ -208,7 +214,10 @@ function judgeEnding({ evidence, complain }: Case, story: Story, tool: Tool): vo
   const what = `${root} ${name} (${tool.name}, ${tool.effect})`;
   const most = tool.mechanism === "key" ? 1 : 1 + repeatsAllowed(story);
   if (tool.effect !== "idempotent" && lines.length > most) {
-    complain("I1", `${what} was applied ${lines.length} times, ${most} are allowed`);
+    complain(
+      tool.effect === "conditional" ? "I2" : "I1",
+      `${what} was applied ${lines.length} times, ${most} are allowed`,
+    );
   }
   if (tool.effect === "conditional" && keys.size > 1) {
     complain("K3", `${what} went out under several keys: ${[...keys].join(", ")}`);
@@ -217,7 +226,7 @@ function judgeEnding({ evidence, complain }: Case, story: Story, tool: Tool): vo
   if (result === undefined || result.via === "operator") return;
   const { outcome, failure } = result;
   if (tool.effect !== "idempotent" && claimsNothingHappened.has(outcome) && lines.length > 0) {
-    complain("R3", `${what} is ${outcome}, and was applied ${lines.length} times`);
+    complain("I3", `${what} is ${outcome}, and was applied ${lines.length} times`);
   }
   if (outcome === "succeeded" && lines.length === 0) {
     complain("I4", `${what} succeeded, and was never applied`);
@@ -225,4 +234,47 @@ function judgeEnding({ evidence, complain }: Case, story: Story, tool: Tool): vo
   const isGivenUp = decisions.some(({ decision }) => decision === "abandon") ||
     failure?.code === "outcome_abandoned";
   if (outcome === "unknown" && !isGivenUp) complain("R9", `${what} is unknown, and nobody gave it up`);
+}
+
+/** R4: a tool that ran and said no has a known outcome: it completed with an error, and that is neither success nor failure. */
+function judgeNo({ evidence, complain }: Case, { root, name, intents, result }: Story, tool: Tool): void {
+  const last = intents.at(-1)?.id;
+  const isLast = ({ root: of, id }: { readonly root: string; readonly id: string }) =>
+    of === root && id === last;
+  const { heard, performed } = evidence.outside;
+  if (performed.filter(isLast).length !== 1 || heard.find(isLast)?.fate !== "no") return;
+  if (result?.via !== undefined || (result?.outcome !== "failed" && result?.outcome !== "succeeded")) return;
+  complain("R4", `${root} ${name} (${tool.name}) is ${result.outcome}, and its tool had said no`);
+}
+
+/** R7: what a target answered to a process that was not killed is in the journal, as the outcome or as evidence. */
+function judgeLate({ evidence: { outside, life }, streams, complain }: Case): void {
+  for (const { root, id, life: of, fate } of outside.heard) {
+    // The last start comes when all is quiet: what the life before it heard is durable by then.
+    if (of < life.number - 1 || (fate !== "late" && fate !== "twice")) continue;
+    const isKept = streams.get(root)?.some(({ kind, type, body }) =>
+      (kind === "outcome" || type === "late_outcome") && (body as { readonly id?: string }).id === id &&
+      (fate === "twice" || (body as { readonly status?: string }).status === "ok")
+    );
+    if (isKept !== true) complain("R7", `What was answered to ${root}#${id} in the end is nowhere`);
+  }
+}
+
+const words = "The outcome of this call is unknown. Do not repeat it";
+
+/** R9: a model that is told of a call whose outcome is unknown is told so in words. */
+function judgeWords({ evidence, streams, complain }: Case, { root, name, intents, result }: Story): void {
+  if (result?.outcome !== "unknown") return;
+  const end = intents.at(-1)?.seq ?? 0;
+  for (const { root: of, key, conversation } of evidence.outside.performed) {
+    if (of !== root || positionIn(key) <= end) continue;
+    // What an epoch began early and lost was another conversation.
+    const epoch = streams.get(root)?.[positionIn(key) - 1]?.epoch;
+    if (!isOutside(key) && !key.endsWith(`@${epoch}`)) continue;
+    if (conversation?.includes(`"callId":"${result.callId}"`) !== true) continue;
+    const messages = JSON.parse(conversation) as { readonly callId?: string; readonly text?: string }[];
+    const told = messages.findLast(({ callId }) => callId === result.callId)?.text;
+    if (told === undefined || told.includes(words)) continue;
+    complain("R9", `The model of ${root} was told of ${name} for ${key}: ${told.slice(0, 100)}`);
+  }
 }

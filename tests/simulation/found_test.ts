@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import type { Entry } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
+import { localOperator } from "../../schemas/principal.ts";
+import type { Decision } from "../../schemas/question.ts";
 import { loadShelved } from "../../src/effects/shelved.ts";
 import { Conversations } from "../../src/effects/conversation.ts";
 import { keys, prefixes } from "../../src/journal/keys.ts";
@@ -11,7 +13,7 @@ import { create } from "../../src/kernel/create.ts";
 import { passivate } from "../../src/kernel/passivate.ts";
 import { bring } from "../../src/kernel/route.ts";
 import type { PendingCall } from "../support/memory_store.ts";
-import { openStage, settled, type Stage, type StageOptions } from "../support/stage.ts";
+import { openStage, settled, type Stage, type StageOptions, type ToolSketch } from "../support/stage.ts";
 
 function never(): Promise<string> {
   return new Promise(() => {});
@@ -183,4 +185,36 @@ Deno.test("conversation that could not be read once is read the next time (I8)",
   const conversations = new Conversations(journal as never);
   await assert.rejects(conversations.transcript("session/ses_A", "1.0"), { code: "store_busy" });
   assert.deepEqual(await conversations.transcript("session/ses_A", "1.0"), []);
+});
+
+/** A prompt whose turn is canceled while its one call is under way, what a person says of that, and what a second prompt tells. */
+async function toldAfterCancel(
+  tool: ToolSketch,
+  decision: Decision | undefined,
+): Promise<string | undefined> {
+  const answers = [{ calls: [{ tool: tool.name }] }, { text: "Done." }];
+  const stage = await openStage({ answers, tools: [tool] });
+  const { world, runtime } = stage;
+  const session = await stage.session();
+  await settled(world, runtime.prompt(session, "Go"));
+  await world.advance(1_000);
+  await settled(world, runtime.send(session, { type: "session.cancel", reason: "enough" }));
+  await world.advance(limits.cancelGraceMs + 1_000);
+  const [question] = runtime.questions.list();
+  if (question !== undefined && decision !== undefined) {
+    runtime.questions.answer(question.id, { decision, by: localOperator, shown: question.shown });
+    await world.advance(1_000);
+  }
+  await settled(world, runtime.prompt(session, "And?"));
+  await world.advance(1_000);
+  const told = await settled(world, runtime.conversations.transcript(session, "1.0"));
+  return told.find(({ role }) => role === "tool")?.text;
+}
+
+Deno.test("model of a canceled turn is told what became of a call that may have been applied (R3, R9; seed 5375)", async () => {
+  const charge = { name: "charge", effect: "non_idempotent", work: never } as const;
+  const unknown = "The outcome of this call is unknown. Do not repeat it";
+  assert.equal(await toldAfterCancel(charge, "abandon"), unknown);
+  assert.match(await toldAfterCancel(charge, "mark_applied") ?? "", /was applied/);
+  assert.match(await toldAfterCancel(charge, "mark_not_applied") ?? "", /^canceled: /);
 });

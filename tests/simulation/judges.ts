@@ -1,7 +1,9 @@
 /** Judges: what must be true of every run, whatever happened in it. Each is named by its number (K, R, I). */
+import { emptyLibrary } from "../../actors/library.ts";
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { InputBody } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import type { InvocationResult } from "../../schemas/invocation.ts";
 import { isSameJson } from "../../src/canonical.ts";
 import { examine } from "../../src/journal/doctor.ts";
 import { type JournalReader, openJournalReader } from "../../src/journal/journal.ts";
@@ -12,11 +14,16 @@ import { replay } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { digestNow } from "../support/world.ts";
 import { judgeBudgets } from "./budgets.ts";
+import { namesOf } from "./census.ts";
 import { principal } from "./clients.ts";
 import { judgeEffects } from "./effect_judges.ts";
 import type { Complain, Evidence } from "./evidence.ts";
+import { tellTo, wireTelling } from "./poisonous.ts";
+import type { Results } from "./stories.ts";
 import { judgeTasks } from "./task_judges.ts";
-import { forgetCatalogs, recoveries } from "./lives.ts";
+import { judgeRights } from "./rights_judges.ts";
+import { judgeSecrets } from "./secrets.ts";
+import { recoveries } from "./lives.ts";
 
 /** The evidence, read back from the disk by the reader that everybody uses. */
 export interface Case {
@@ -24,6 +31,8 @@ export interface Case {
   readonly reader: JournalReader;
   readonly records: readonly RootRecord[];
   readonly streams: ReadonlyMap<RootAddress, readonly Entry[]>;
+  /** How invocations ended, by session: the replay tells it. */
+  readonly results: Map<RootAddress, Results>;
   readonly complain: Complain;
 }
 
@@ -43,30 +52,21 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
   for await (const record of reader.listRoots()) records.push(record);
   const streams = new Map<RootAddress, readonly Entry[]>();
   for (const { address } of records) streams.set(address, await entriesOf(reader, address));
-  const one: Case = { evidence, reader, records, streams, complain };
+  const one: Case = { evidence, reader, records, streams, results: new Map(), complain };
   judgeRoots(one);
+  judgeOwner(one);
   judgeMarks(one);
   judgeCommands(one);
   judgeLetters(one);
   judgeIntents(one);
   await judgeReplay(one);
-  await judgeEffects(one);
+  judgeEffects(one);
   judgeBudgets(one);
-  judgeTasks(one);
+  await judgeTasks(one);
+  judgeRights(one);
+  judgeSecrets(evidence, evidence.said, complain);
   judgeRest(one);
   return new Set([...streams.values()].flatMap((entries) => entries.flatMap(namesOf)));
-}
-
-function namesOf({ kind, type, body }: Entry): string[] {
-  const { status, effect, stages, shared } = body as {
-    readonly status?: string;
-    readonly effect?: string;
-    readonly stages?: readonly { readonly dispatch: string }[];
-    readonly shared?: true;
-  };
-  const kinds = stages?.map(({ dispatch }) => dispatch) ??
-    [status ?? effect ?? (shared === true ? "shared" : "")];
-  return kinds.map((one) => `${kind} ${type} ${one}`.trimEnd());
 }
 
 async function entriesOf(reader: JournalReader, address: RootAddress): Promise<Entry[]> {
@@ -75,10 +75,13 @@ async function entriesOf(reader: JournalReader, address: RootAddress): Promise<E
   return entries;
 }
 
-/** I6: sequences without gap, valid chains, heads that agree. */
+/** I6: sequences without gap, valid chains, heads that agree; and rows that say what the streams say (K19). */
 async function judgeChains({ disk }: Evidence, complain: Complain): Promise<void> {
   const { findings } = await examine(disk.open(), digest);
-  for (const { code, message } of findings) complain("I6", `${code}: ${message}`);
+  // A crash between a large result and its entry leaves a blob that nothing names (R12).
+  for (const { code, message } of findings) {
+    if (code !== "blobs_orphaned") complain("I6", `${code}: ${message}`);
+  }
 }
 
 /** K20, K23: nothing in these plays is a reason to give up a root. I6: epochs never fall. */
@@ -92,6 +95,19 @@ function judgeRoots({ records, streams, complain }: Case): void {
         complain("I6", `The epoch of ${root} falls at ${entry.seq}`);
       }
     });
+  }
+}
+
+/** I13: once a later epoch has written anything, no earlier one writes again, to whatever stream. */
+function judgeOwner({ evidence, streams, complain }: Case): void {
+  const rows = evidence.disk.list({ prefix: prefixes.logs })
+    .toSorted((left, right) => left.versionstamp < right.versionstamp ? -1 : 1);
+  let latest = 0;
+  for (const { key } of rows) {
+    const [root, first] = [String(key[1]), Number(key[2])];
+    const epoch = streams.get(root)?.[first - 1]?.epoch ?? latest;
+    if (epoch < latest) complain("I13", `Epoch ${epoch} wrote ${root} at ${first}, after epoch ${latest}`);
+    latest = Math.max(latest, epoch);
   }
 }
 
@@ -153,7 +169,7 @@ function inputOf(entry: Entry): InputBody | undefined {
   return (entry.body as unknown as { readonly input: InputBody }).input;
 }
 
-/** K13: what one root sent to another arrives, once, in its order. */
+/** I15, K13: what one root sent to another arrives, once, in its order. */
 function judgeLetters({ streams, complain }: Case): void {
   const sent = new Map<string, unknown[]>();
   const taken = new Map<string, unknown[]>();
@@ -163,7 +179,11 @@ function judgeLetters({ streams, complain }: Case): void {
   for (const [root, entries] of streams) {
     for (const entry of entries) {
       const input = inputOf(entry);
-      if (input?.sender !== undefined) push(taken, `${input.sender} to ${root}`, input.message);
+      // That a child is out of service, the kernel says in its place.
+      const isOfKernel = input?.message.type === "child.lost";
+      if (input?.sender !== undefined && !isOfKernel) {
+        push(taken, `${input.sender} to ${root}`, input.message);
+      }
       if (entry.kind !== "message") continue;
       const { to, message } = entry.body as { readonly to: string; readonly message: unknown };
       // A dead letter: to nobody, or to a session whose birth was cut off, which no client ever heard of.
@@ -175,7 +195,7 @@ function judgeLetters({ streams, complain }: Case): void {
     const [out, back] = [sent.get(name) ?? [], taken.get(name) ?? []];
     if (!isSameJson(out, back)) {
       complain(
-        "K13",
+        "I15",
         `${name}: ${out.length} messages sent, ${back.length} taken, or others, or in another order`,
       );
     }
@@ -186,22 +206,26 @@ interface OutcomeOf {
   readonly id: string;
 }
 
-/** K2, K12: an outcome names an intent before it, and is the only one; late ones are notes. Nothing is dropped twice. */
+/** I14, K2, K12: an outcome names an intent before it, and is the only one; late ones are notes. Nothing is dropped twice. */
 function judgeIntents({ streams, complain }: Case): void {
   for (const [root, entries] of streams) {
     const open = new Set<string>();
     const asked = new Set<string>();
+    const harmful = new Set<string>();
     for (const { kind, type, cause, seq, body } of entries) {
       const { id } = (body ?? {}) as unknown as OutcomeOf;
       if (kind === "intent") {
         const position = `${cause}.${(body as { readonly n: number }).n}`;
         if (asked.has(position)) complain("K2", `${root} asks twice as ${position}, at ${seq}`);
         asked.add(position);
+        if ((body as { readonly effect?: string }).effect !== "idempotent") harmful.add(position);
         open.add(position);
       } else if (kind === "outcome" && !open.delete(id)) {
         complain("K12", `${root} has an outcome of ${id} at ${seq}, which nobody waits for`);
       } else if (kind === "note" && type === "dropped" && !open.delete(id)) {
         complain("K11", `${root} drops ${id} at ${seq}, which is not open`);
+      } else if (kind === "note" && type === "dropped" && harmful.has(id)) {
+        complain("I14", `${root} drops ${id} at ${seq}, which could hurt`);
       } else if (kind === "note" && type === "late_outcome" && (!asked.has(id) || open.has(id))) {
         complain("K12", `${root} calls the outcome of ${id} late at ${seq}, which it is not`);
       }
@@ -215,10 +239,14 @@ async function* pagesOf(entries: readonly Entry[]): AsyncIterable<readonly Entry
 }
 
 /** K25, I8: a replay asks for exactly what was recorded and reaches the same states, without any effect. */
-async function judgeReplay({ reader, streams, complain }: Case): Promise<void> {
-  forgetCatalogs();
+async function judgeReplay({ reader, streams, results, complain }: Case): Promise<void> {
+  emptyLibrary();
   for (const [address, entries] of streams) {
+    const ended = new Map<string, InvocationResult>();
+    results.set(address, ended);
+    tellTo((turn, result) => ended.set(`turn/${turn}/${result.ordinal}`, result));
     const { divergence } = await replay({
+      wire: wireTelling,
       address,
       pages: pagesOf(entries),
       code: machineCode,

@@ -1,26 +1,31 @@
 /** The world outside: targets of tools with a ledger, a model, requests on the wire. It outlives every crash. */
-import { createDoorRedactor } from "../../src/effects/clean.ts";
-import type { PortKind } from "../../schemas/effect.ts";
+import type { PortRequest } from "../../schemas/effect.ts";
 import { failure } from "../../schemas/failure.ts";
 import type { ToolResultEnvelope } from "../../schemas/tool.ts";
 import { canonicalJson } from "../../schemas/json.ts";
+import { createMcpConnection } from "../../src/effects/mcp_connection.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import type { Performance, Performer, PerformerResult } from "../../src/effects/performer.ts";
 import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
 import { keys } from "../../src/journal/keys.ts";
-import type { ModelProvider } from "../../src/model/provider.ts";
-import { scriptedCapabilities } from "../../src/model/scripted.ts";
+
 import type { HostPerformers, HostServices } from "../../src/host_services.ts";
 import { errorEnvelope, textEnvelope } from "../../src/tools/tool.ts";
 import type { MemoryDisk } from "../support/memory_store.ts";
-import { digestNow } from "../support/world.ts";
-import { type Attempt, nextOf } from "./attempt.ts";
+import { type Attempt, nextOf, type Send } from "./attempt.ts";
 import type { Bug } from "./bugs.ts";
 import type { Life } from "./life.ts";
 import { type Fate, long, poisons, type Scenario, type Tool, toolNamed, tools } from "./scenario.ts";
 import { noServers } from "../support/servers.ts";
-import { builtinOf, eventsOf, type Given, openTask, refused } from "./targets.ts";
+import { ownCapabilities, ownTools } from "./own_tools.ts";
+import { playModel } from "./play_model.ts";
+import { servedCalls } from "./served_calls.ts";
+import { type ServerMemory, SimulatedServers } from "./servers.ts";
+import { blobsOf, builtinOf, type Given, openTask, ownOf, refused } from "./targets.ts";
 import { hire } from "./task_scenario.ts";
+import { withSecret } from "./secrets.ts";
+import type { Sites } from "./sites.ts";
+import { workAs } from "./works.ts";
 
 /** One application of an effect: what cannot be taken back. */
 export interface LedgerLine {
@@ -51,6 +56,11 @@ export interface Performed {
   conversation?: string;
 }
 
+/** An answer of a target that its process got. */
+export interface Heard extends Pick<LedgerLine, "root" | "id" | "life"> {
+  readonly fate: Fate;
+}
+
 /** True if the intent of a performance was in the store when it started. */
 export function wasDurable({ id, durableTo }: Performed): boolean {
   return durableTo >= Number(id.split(".")[0]);
@@ -64,14 +74,20 @@ export interface OutsideOptions {
   readonly canVerify: boolean;
   readonly trace: (line: string) => void;
   readonly bug: Bug;
+  readonly sites: Sites;
 }
 
 /** Targets, model and wire of one simulation. */
 export class Outside {
   readonly ledger: LedgerLine[] = [];
   readonly performed: Performed[] = [];
+  /** What targets answered to processes that lived. */
+  readonly heard: Heard[] = [];
   attempts: Attempt[] = [];
   readonly #options: OutsideOptions;
+  readonly #memory: ServerMemory = { tasks: new Map(), versions: new Map() };
+  /** What was decided for the last attempt under each key. */
+  readonly #fates = new Map<string, Started>();
 
   constructor(options: OutsideOptions) {
     this.#options = options;
@@ -100,69 +116,94 @@ export class Outside {
 
   /** The performers of one life: the runtime's own, with targets that only move when the driver says so. */
   performersOf(life: Life, services: HostServices): HostPerformers {
-    const { conversations, catalogOf, rawArguments, seams, journal, tasks } = services;
+    const { scenario, sites } = this.#options;
+    const { conversations, catalogOf, rawArguments, seams, journal, tasks, agents, schedules, redactor } =
+      services;
     let current: Started | undefined;
-    const builtins = [...tools, hire].map((tool) =>
-      builtinOf(tool, (given) => this.#start(life, tool, current, given))
-    );
+    const builtins = [
+      ...[...tools, hire].map((tool) => builtinOf(tool, (given) => this.#start(life, tool, current, given))),
+      ...ownTools.map((tool) => ownOf(tool, () => this.#applyAtOnce(life, tool, current))),
+    ];
+    const connections = this.#serversOf(life);
     const call = createToolCall({
-      redactor: createDoorRedactor(),
+      redactor,
       rawArguments,
       tools: new Map(builtins.map((tool) => [tool.definition.name, tool])),
       catalogOf,
       workspaceOf: () => undefined as never,
-      permissionsOf: () => ({ mode: "default", capabilities: [] }),
+      permissionsOf: () => ({ mode: "default", capabilities: ownCapabilities }),
       messages: () => Promise.resolve([]),
       appState: () => ({}),
-      blobs: {
-        put: (bytes, mediaType, name) => {
-          const digest = digestNow(bytes);
-          journal.writer.putBlob({ digest, bytes });
-          return Promise.resolve({ name, mediaType, bytes: bytes.length, digest });
-        },
-        get: (digest) => journal.readBlob(digest),
-      },
+      blobs: blobsOf(journal),
       seams,
       tasks,
+      agents,
+      schedules: (root, key) => schedules.of(root, key),
+      mcp: servedCalls(services, connections),
     });
     const generate = createModelGenerate({
-      redactor: createDoorRedactor(),
+      redactor,
       rawArguments,
-      providerOf: (_name, root) => this.#modelOf(life, root),
+      providerOf: (_name, root) =>
+        playModel({ life, root, scenario, performed: this.performed, sites, send: this.#send }),
       transcript: (root, intent) => conversations.transcript(root, intent),
       exposureOf: (root) => conversations.exposureOf(root),
       catalogOf,
       seams,
     });
+    const perform = (performance: Started["performance"]) => {
+      const tool = toolNamed(performance.request.args.entry.name);
+      this.#note(life, performance, tool);
+      const fate = scenario.fate(tool, performance.request.args.attempt, performance.attempt > 1);
+      if (fate === "refuse") return Promise.resolve(refused(tool));
+      this.#fates.set(performance.key, { performance, fate });
+      // A handler is called before its performer first waits, so that it can tell which call is its own.
+      current = { performance, fate };
+      const answer = call(performance);
+      current = undefined;
+      const isTwice = fate === "twice" && tool.server === undefined;
+      const result = isTwice ? twice(performance, answer) : answer;
+      return scenario.isSlow() ? this.#hold(life, performance, result) : result;
+    };
     const performers: HostPerformers = {
       "model.generate": (performance) => {
         this.#note(life, performance, undefined);
         return generate(performance);
       },
       ...noServers,
-      "tool.call": (performance) => {
-        const tool = toolNamed(performance.request.args.entry.name);
-        this.#note(life, performance, tool);
-        const fate = this.#options.scenario.fate(
-          tool,
-          performance.request.args.attempt,
-          performance.attempt > 1,
-        );
-        if (fate === "refuse") return Promise.resolve(refused(tool));
-        // A handler is called before its performer first waits, so that it can tell which call is its own.
-        current = { performance, fate };
-        const answer = call(performance);
-        current = undefined;
-        const result = fate === "twice" ? twice(performance, answer) : answer;
-        return this.#options.scenario.isSlow() ? this.#hold(life, performance, result) : result;
-      },
+      ...createMcpConnection({
+        connections: connections as never,
+        seams,
+        redactor,
+        putBlob: (blob) => journal.writer.putBlob(blob),
+      }),
+      "tool.call": perform,
+      "mcp.call": perform,
+      "mcp.task": call,
       "tool.verify": this.#verifierOf(life),
       "task.run": (performance) => this.#work(life, performance),
     };
     return this.#options.bug.performers?.(performers) ?? performers;
   }
 
-  #note<K extends PortKind>(life: Life, performance: Performance<K>, tool: Tool | undefined): void {
+  #serversOf(life: Life): SimulatedServers {
+    const { scenario } = this.#options;
+    return new SimulatedServers({
+      life,
+      memory: this.#memory,
+      send: this.#send,
+      fateOf: () => scenario.serves?.() ?? "ok",
+      callOf: (_connection, key, name) => {
+        const started = this.#fates.get(key);
+        if (started === undefined) throw new Error(`Nobody called "${name}" under ${key}`);
+        const tool = toolNamed(started.performance.request.args.entry.name);
+        return { fate: started.fate, apply: () => this.#apply(life, tool, started.performance) };
+      },
+      looks: () => Math.floor(scenario.isSlow() ? 6 : 2),
+    });
+  }
+
+  #note(life: Life, performance: Noted, tool: Tool | undefined): void {
     const { root, id, key, attempt, request } = performance;
     const head = this.#options.disk.get(keys.head(root))?.value as { readonly seq: number } | undefined;
     this.performed.push({
@@ -189,52 +230,64 @@ export class Outside {
     started: Started | undefined,
     given: Given,
   ): Promise<ToolResultEnvelope> {
-    const { text, signal } = given;
+    const { signal } = given;
     if (started === undefined) throw new Error(`The tool "${tool.name}" was called by nobody`);
-    const { performance: { root, id, key }, fate } = started;
+    const { performance, fate } = started;
+    const { root, key } = performance;
+    let isMet = true;
     const { promise, resolve, reject } = Promise.withResolvers<ToolResultEnvelope>();
     this.#send({ life, name: tool.name, root, key, fate, signal }, {
-      apply: () => {
-        const isKnown = tool.mechanism === "key" && this.#isApplied(tool, key);
-        if (!isKnown) this.ledger.push({ tool: tool.name, root, id, key, life: life.number });
-      },
+      apply: () => void (isMet = this.#apply(life, tool, performance)),
       answer: () => {
-        if (tool.opensTask === true) {
-          openTask(given).then(
-            (isOpen) => isOpen ? resolve(textEnvelope(text)) : reject(new Error("There is no task")),
-            reject,
-          );
-        } else if (fate === "ok" || fate === "late" || fate === "twice") {
-          resolve(textEnvelope(`${tool.name} ${text}`));
-        } else if (fate === "long") resolve(textEnvelope(long));
-        else if (fate === "poison") resolve(textEnvelope(poisons.result));
-        else if (fate === "no") resolve(errorEnvelope(failure("tool_failed", "The tool said no")));
-        else reject(new Error("The connection broke off"));
+        this.heard.push({ root, id: performance.id, life: life.number, fate: isMet ? fate : "no" });
+        if (!isMet) return resolve(errorEnvelope(failure("tool_failed", "It is not as it was any more")));
+        const isLost = fate === "break_before" || fate === "break_after";
+        const say = () =>
+          isLost ? reject(new Error("The connection broke off")) : resolve(this.#said(tool, given, fate));
+        if (tool.opensTask !== true || fate === "no" || fate === "break_before") return say();
+        openTask(given).then((isOpen) => isOpen ? say() : reject(new Error("There is no task")), reject);
       },
     });
     return promise;
   }
 
-  /** The work of a task: of two of a call, one ends well and one breaks off, so that nobody knows. */
+  #said(tool: Tool, { text }: Given, fate: Fate): ToolResultEnvelope {
+    if (fate === "long") return textEnvelope(long);
+    if (fate === "poison") return textEnvelope(poisons.result);
+    if (fate === "no") return errorEnvelope(failure("tool_failed", "The tool said no"));
+    return textEnvelope(withSecret(`${tool.name} ${text}`, this.#options.sites));
+  }
+
+  /** A tool of the runtime itself is begun: whatever it does follows from that. */
+  #applyAtOnce(life: Life, tool: Tool, started: Started | undefined): void {
+    if (started === undefined) throw new Error(`The tool "${tool.name}" was called by nobody`);
+    life.applied += 1;
+    this.#apply(life, tool, started.performance);
+  }
+
+  /** What cannot be taken back. False if the target refuses, since it is not any more as the call wants to find it. */
+  #apply(life: Life, tool: Tool, { root, id, key }: Pick<Performance, "root" | "id" | "key">): boolean {
+    const isKnown = tool.mechanism !== undefined && this.#isApplied(tool, key);
+    if (tool.mechanism === "precondition" && isKnown) return false;
+    if (tool.mechanism !== "key" || !isKnown) {
+      this.ledger.push({ tool: tool.name, root, id, key, life: life.number });
+    }
+    return true;
+  }
+
   #work(life: Life, performance: Performance<"task.run">): Promise<PerformerResult> {
     this.#note(life, performance, undefined);
-    const { root, id, key, request } = performance;
-    const { promise, resolve, reject } = Promise.withResolvers<PerformerResult>();
-    const breaks = JSON.stringify(request.args.work).includes('"text":"b"');
-    this.#send({ life, name: "work", root, key, fate: breaks ? "break_after" : "ok" }, {
-      apply: () => void this.ledger.push({ tool: "work", root, id, key, life: life.number }),
-      answer: () => {
-        if (breaks) reject(new Error("The work broke off"));
-        else resolve({ status: "ok", value: { status: "succeeded", summary: "well" } });
-      },
-    });
-    return promise;
+    const { root, id, key, request: { args: { work } } } = performance;
+    const text = work.kind === "terminal.exec" ? String(work.arguments["text"]) : "";
+    const fate = this.#options.scenario.work(text);
+    const apply = () => void this.ledger.push({ tool: "work", root, id, key, life: life.number });
+    return workAs({ life, fate, performance, send: this.#send, apply });
   }
 
   /** A performer that knows its result, and takes its time to tell: whoever cancels it may not wait so long (K11). */
   async #hold(
     life: Life,
-    { root, key }: Performance<"tool.call">,
+    { root, key }: Pick<Performance, "root" | "key">,
     result: Promise<PerformerResult>,
   ): Promise<PerformerResult> {
     const known = await result;
@@ -244,12 +297,15 @@ export class Outside {
     });
   }
 
-  #send(
-    what: Pick<Attempt, "life" | "name" | "root" | "key" | "fate" | "signal">,
-    does: Pick<Attempt, "apply" | "answer">,
-  ): void {
-    this.attempts.push({ ...what, ...does, isApplied: false, isOver: false });
-  }
+  readonly #send: Send = (what, does) => {
+    const attempt = { ...what, ...does, isApplied: false, isOver: false };
+    this.attempts.push(attempt);
+    if (!this.#options.sites.strikes("target_prompt")) return;
+    // Within this turn of the loop, as far as it goes on by itself.
+    Promise.resolve().then(() => {
+      while (attempt.life.isAlive && nextOf(attempt) !== undefined) this.advance(attempt);
+    });
+  };
 
   #isApplied(tool: Tool, key: string): boolean {
     return this.ledger.some((line) => line.tool === tool.name && line.key === key);
@@ -276,38 +332,21 @@ export class Outside {
       return promise;
     };
   }
+}
 
-  #modelOf(life: Life, root: string): ModelProvider {
-    const { scenario } = this.#options;
-    const { performed } = this;
-    const wait = () =>
-      new Promise<void>((resolve) => {
-        const what = { life, name: "model", root, key: `${root} model`, fate: "no" as const };
-        this.#send(what, { apply: () => {}, answer: resolve });
-      });
-    return {
-      name: "play",
-      capabilities: { ...scriptedCapabilities, parallelToolCalls: true },
-      async *generate({ messages }) {
-        const call = performed.findLast((one) => one.root === root && one.port === "model.generate");
-        if (call !== undefined) call.conversation = JSON.stringify(messages);
-        const asked = messages.findLastIndex((message) => message.role === "user");
-        const step = messages.slice(asked).filter((message) => message.role === "assistant").length;
-        await wait();
-        yield* eventsOf(scenario.answer(messages[asked]?.text ?? "", step), `${asked}_${step}`);
-      },
-    };
-  }
+/** What is noted of the start of a performer. */
+interface Noted extends Pick<Performance, "root" | "id" | "key" | "attempt"> {
+  readonly request: PortRequest;
 }
 
 interface Started {
-  readonly performance: Performance<"tool.call">;
+  readonly performance: Performance<"tool.call"> | Performance<"mcp.call">;
   readonly fate: Fate;
 }
 
 /** A target that says everything a second time. */
 async function twice(
-  call: Performance<"tool.call">,
+  call: Pick<Performance, "late">,
   answer: Promise<PerformerResult>,
 ): Promise<PerformerResult> {
   const result = await answer;

@@ -1,6 +1,8 @@
 /** What a run is made of besides its play: crashes, faults, and how wildly things are ordered. Drawn from a seed. */
 import { createRandom } from "../support/world.ts";
 import { createDice, type Dice } from "./scenario.ts";
+import { drawSites, type Site } from "./sites.ts";
+import { drawWorkload, type Workload } from "./workload.ts";
 
 /** One end of the process. Counted within its own life, from 1. */
 export interface Crash {
@@ -45,10 +47,18 @@ export interface Plan {
   readonly isUnruly: boolean;
   /** Chance that a life has nobody who answers questions. */
   readonly silence: number;
-  /** `letters`: many messages, all from one session to another. `catalogs`: one session's tools change all the time. */
-  readonly theme: "mixed" | "letters" | "catalogs";
+  /**
+   * `letters`: many messages, all from one session to another. `catalogs`: one session's tools change all the time. The
+   * others: one session that does little else; a mixed play has a bit of some of them.
+   */
+  readonly theme: "mixed" | "letters" | "catalogs" | "family" | "tasks" | "servers" | "schedules";
+  /** Where bad luck strikes in this run. */
+  readonly sites: readonly Site[];
+  /** Steps within which everything must have settled; 10,000 without. */
+  readonly stepsMax?: number;
   /** Bounds of the runtime that are lower in this run, so that what is rare elsewhere happens here. */
   readonly bounds: Bounds;
+  readonly workload: Workload;
 }
 
 /** Bounds that a run may lower. */
@@ -93,7 +103,9 @@ export function scriptedPlan(crashes: readonly Crash[], changes: Partial<Plan> =
     isUnruly: false,
     silence: 0,
     theme: "mixed",
+    sites: [],
     bounds: {},
+    workload: {},
     ...changes,
   };
 }
@@ -102,11 +114,13 @@ export function scriptedPlan(crashes: readonly Crash[], changes: Partial<Plan> =
 export function planOf(seed: number): Plan {
   const dice = createDice(createRandom(seed));
   const weight = (most: number) => dice.chance(0.2) ? 0.05 * most : (0.2 + dice.next()) * most;
+  const workload = drawWorkload(dice);
   return {
     seed,
     play: "swarm",
     order: "chance",
-    crashes: drawCrashes(dice),
+    workload,
+    crashes: drawCrashes(dice, workload.commands === undefined),
     weights: { task: weight(4), store: weight(6), effect: weight(3), client: weight(2), time: weight(0.6) },
     throwing: dice.chance(0.3) ? 0.15 * dice.next() : 0,
     misreading: dice.chance(0.15) ? 0.05 * dice.next() : 0,
@@ -115,9 +129,16 @@ export function planOf(seed: number): Plan {
     canVerify: dice.chance(0.5),
     isUnruly: dice.chance(0.6),
     silence: dice.chance(0.15) ? 0.5 : 0,
-    theme: dice.chance(0.15) ? "letters" : dice.chance(0.08) ? "catalogs" : "mixed",
+    theme: drawTheme(dice),
+    sites: drawSites(dice),
     bounds: drawBounds(dice),
   };
+}
+
+function drawTheme(dice: Dice): Plan["theme"] {
+  if (dice.chance(0.12)) return "letters";
+  if (dice.chance(0.08)) return "catalogs";
+  return dice.chance(0.16) ? dice.pick(["family", "tasks", "servers", "schedules"]) : "mixed";
 }
 
 function drawBounds(dice: Dice): Bounds {
@@ -143,8 +164,9 @@ function drawBounds(dice: Dice): Bounds {
   };
 }
 
-function drawCrashes(dice: Dice): Crash[] {
-  const count = dice.chance(0.1) ? 0 : 1 + dice.below(5);
+function drawCrashes(dice: Dice, isLarge: boolean): Crash[] {
+  const count = dice.chance(0.1) ? 0 : 1 + dice.below(isLarge ? 5 : 3);
+  const size = isLarge ? 1 : 0.4;
   const ghosts = dice.chance(0.25) ? 0.5 : 0;
   const hasBadClock = dice.chance(0.2);
   const upgrades = dice.chance(0.15) ? 0.5 : 0;
@@ -155,7 +177,7 @@ function drawCrashes(dice: Dice): Crash[] {
     const most = { commit: 45, performance: 20, step: 350 }[at];
     return {
       at,
-      n: 1 + dice.below(Math.ceil(most * reach)),
+      n: 1 + dice.below(Math.ceil(most * reach * size)),
       when: dice.pick(["before", "after"]),
       how: dice.chance(ghosts) ? "ghost" : dice.chance(0.1) ? "stop" : "kill",
       clockMs: hasBadClock ? dice.pick([-3_600_000, -1_000, 0, 5_000, 3_600_000]) : 0,

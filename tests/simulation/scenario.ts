@@ -1,15 +1,17 @@
 /** What is played: tools, prompts, the model's part, clients' commands. Once as a script, once drawn by chance. */
-import type { EffectClass } from "../../schemas/tool.ts";
+import type { EffectClass, Mechanism } from "../../schemas/tool.ts";
+import type { CancelScope } from "../../schemas/cancel.ts";
 import type { SessionMessage } from "../../schemas/message.ts";
 import type { Decision, QuestionSubject } from "../../schemas/question.ts";
-import type { Plan } from "./plan.ts";
+import { ownTools } from "./own_tools.ts";
+import { served } from "./served_tools.ts";
 import { hire } from "./task_scenario.ts";
 
 /** A tool of the play, and what its target outside is like. */
 export interface Tool {
   readonly name: string;
   readonly effect: EffectClass;
-  readonly mechanism?: "key" | "verify";
+  readonly mechanism?: Mechanism;
   readonly approval?: "prompt";
   readonly parallelSafe?: boolean;
   /** False for tools that only look: those may start before their intent is durable (K9). */
@@ -19,6 +21,10 @@ export interface Tool {
   readonly habit?: "stall" | "flaky";
   /** True if it opens a background task. */
   readonly opensTask?: boolean;
+  /** True for a tool of the runtime itself: it does what it always does. */
+  readonly isOwn?: boolean;
+  /** The server that has it. */
+  readonly server?: string;
 }
 
 /** Every tool of the play. */
@@ -32,6 +38,7 @@ export const tools: readonly Tool[] = [
   { name: "flaky_book", effect: "conditional", mechanism: "key", habit: "flaky" },
   { name: "stall_book", effect: "conditional", mechanism: "key", habit: "stall", timeoutMs: 2_000 },
   { name: "mail", effect: "conditional", mechanism: "verify" },
+  { name: "swap", effect: "conditional", mechanism: "precondition" },
   { name: "charge", effect: "non_idempotent", parallelSafe: true },
   { name: "stall", effect: "non_idempotent", habit: "stall", timeoutMs: 4_000 },
   { name: "wipe", effect: "non_idempotent", approval: "prompt" },
@@ -41,14 +48,16 @@ export const tools: readonly Tool[] = [
 
 /** The tool of a name. */
 export function toolNamed(name: string): Tool {
-  const tool = [...tools, hire].find((one) => one.name === name);
+  const tool = [...tools, hire, ...ownTools, ...served].find((one) => one.name === name);
   if (tool === undefined) throw new Error(`The play has no tool "${name}"`);
   return tool;
 }
 
 /**
  * What becomes of one attempt of a tool. `refuse` before anything happened; `break` after or before it applied; `late`
- * answers once it was given up, `twice` says everything two times (F18, F19).
+ * answers once it was given up, `twice` says everything two times (F18, F19). Of servers only: `garbage` applies and
+ * answers what is no result; with `dies` the server ends by itself, before or after it applied; `changes` is well, and
+ * the server has other tools from then on.
  */
 export type Fate =
   | "ok"
@@ -61,13 +70,22 @@ export type Fate =
   | "late"
   | "twice"
   | "refuse"
-  | "poison";
+  | "poison"
+  | "garbage"
+  | "dies_before"
+  | "dies_after"
+  | "changes";
 
 /** One call in a model's answer. */
 export interface Call {
   readonly tool: string;
   readonly text?: string;
+  /** In place of the text. `$ses`, `$tsk` and `$sch` stand for the id of that kind that the model was told of last. */
+  readonly given?: { readonly [name: string]: string | number };
 }
+
+/** How the work of a task goes. `deaf`: it does not end when it is told to, only by itself. */
+export type WorkFate = "exits" | "fails" | "breaks" | "runs_on" | "deaf" | "refused";
 
 /** A model's answer: no calls end the turn. `error` is a failure of the provider instead. */
 export interface ModelTurn {
@@ -85,6 +103,9 @@ export interface PlannedCommand {
   readonly relayTo?: number;
   readonly kind: "prompt" | "cancel" | "relay" | "catalog";
   readonly text: string;
+  /** Of a cancel: how much is stopped, and which call. */
+  readonly scope?: CancelScope;
+  readonly call?: string;
   /** Not given before these were answered. */
   readonly after: readonly string[];
   /**
@@ -99,9 +120,15 @@ export interface Scenario {
   readonly sessions: number;
   /** The tools that its agents have. */
   readonly tools: readonly Tool[];
+  /** Servers of each session. */
+  readonly servers?: number;
   readonly commands: readonly PlannedCommand[];
   /** What the model says to a prompt at a step, from 0. A model may say something else each time (K3). */
-  answer(prompt: string, step: number): ModelTurn;
+  answer(prompt: string, step: number, isChild: boolean): ModelTurn;
+  /** How the work of a task with this text goes. */
+  work(text: string): WorkFate;
+  /** How the start, the list or a look at a task of a server goes. */
+  serves?(): Fate;
   /** `attempt` of the invocation, and whether the runtime repeats it after a crash. */
   fate(tool: Tool, attempt: number, isRepeat: boolean): Fate;
   /** True if the next performer takes its time to tell what it knows. */
@@ -114,11 +141,15 @@ export const poisons = { input: "poison-input", answer: "poison-answer", result:
 
 /** Text that is kept as a blob, and text that no unit can hold (K18). */
 export const long = "long ".repeat(4_000);
-const tooLong = "long ".repeat(60_000);
+export const tooLong = "long ".repeat(60_000);
 
 /** The message of a command, once the sessions' addresses are known. */
 export function messageOf(command: PlannedCommand, relayTo: string | undefined): SessionMessage {
-  if (command.kind === "cancel") return { type: "session.cancel", reason: command.text };
+  if (command.kind === "cancel") {
+    const { scope, call } = command;
+    const what = { ...(scope === undefined ? {} : { scope }), ...(call === undefined ? {} : { call }) };
+    return { type: "session.cancel", reason: command.text, ...what };
+  }
   if (command.kind === "relay") return { type: "session.relay", to: relayTo ?? "", text: command.text };
   return { type: "session.prompt", text: command.text };
 }
@@ -173,6 +204,7 @@ export function scriptedScenario(): Scenario {
       if (tool.habit === "stall") return "stall_applied";
       return tool.habit === "flaky" && attempt === 1 ? "refuse" : "ok";
     },
+    work: () => "exits",
     isSlow: () => false,
     decide: (subject) => subject.kind === "approval" ? "allow" : "mark_applied",
   };
@@ -202,92 +234,3 @@ export function createDice(next: () => number): Dice {
     },
   };
 }
-
-/** A play drawn by chance: the model says something else each time it is asked, tools fail in every way they can. */
-export function swarmScenario(dice: Dice, theme: Plan["theme"]): Scenario {
-  const sessions = { letters: 2, catalogs: 1, mixed: 1 + dice.below(3) }[theme];
-  const calm = dice.chance(0.3);
-  const slowness = dice.chance(0.4) ? 0.3 : 0;
-  let poisonsLeft = dice.below(3);
-  const takePoison = (probability: number) =>
-    poisonsLeft > 0 && dice.chance(probability) && poisonsLeft-- > 0;
-  const often = 0.3 + 0.4 * dice.next();
-  const menu = tools.filter(() => dice.chance(often));
-  return {
-    sessions,
-    tools: menu,
-    commands: swarmCommands({ dice, sessions, theme, isPoison: () => takePoison(0.1) }),
-    answer: (_text, step) => {
-      if (!calm && dice.chance(0.08)) {
-        return { text: "", calls: [], error: dice.pick(["retryable", "final"]) };
-      }
-      if (takePoison(0.06)) return { text: dice.chance(0.2) ? tooLong : poisons.answer, calls: [] };
-      const count = step > 2 || menu.length === 0 || dice.chance(0.2) ? 0 : 1 + dice.below(3);
-      const calls = Array.from({ length: count }, (): Call => {
-        if (dice.chance(0.04)) return { tool: "nothing" };
-        return { tool: dice.pick(menu).name, text: dice.pick(["x", "y", "z"]) };
-      });
-      return { text: dice.chance(0.04) ? long : `answer ${step}`, calls };
-    },
-    fate: (tool, _attempt, isRepeat) => {
-      if (isRepeat && dice.chance(0.3)) return "refuse";
-      if (tool.habit === "stall") return dice.pick(["stall", "stall_applied", "late", "ok"]);
-      if (tool.habit === "flaky" && dice.chance(0.5)) return "refuse";
-      if (takePoison(0.06)) return "poison";
-      if (calm || dice.chance(0.6)) return dice.chance(0.03) ? "long" : "ok";
-      return dice.pick([
-        "no",
-        "break_before",
-        "break_after",
-        "stall",
-        "stall_applied",
-        "refuse",
-        "late",
-        "twice",
-      ]);
-    },
-    isSlow: () => dice.chance(slowness),
-    decide: (subject) =>
-      subject.kind === "approval"
-        ? dice.pick(["allow", "allow", "deny", "always_allow_for_session"])
-        : dice.pick(["run_again", "mark_applied", "mark_not_applied", "abandon"]),
-  };
-}
-
-interface Draw {
-  readonly dice: Dice;
-  readonly sessions: number;
-  readonly theme: Plan["theme"];
-  readonly isPoison: () => boolean;
-}
-
-function swarmCommands({ dice, sessions, theme, isPoison }: Draw): PlannedCommand[] {
-  const commands: PlannedCommand[] = [];
-  const isMixed = theme === "mixed";
-  const count = sessions + dice.below(5) + (isMixed ? 0 : 3);
-  for (let index = 0; index < count; index++) {
-    const key = `k${index + 1}`;
-    const isFirst = index < sessions;
-    const to = isFirst ? index : isMixed ? dice.below(sessions) : 0;
-    const kind = isFirst ? "prompt" : dice.pick(kinds[theme]);
-    const isLate = index > 0 && isMixed && kind !== "cancel" && dice.chance(0.5);
-    const after = isLate ? [`k${1 + dice.below(index)}`] : [];
-    const relayTo = isMixed ? dice.below(sessions + 1) - 1 : sessions - 1;
-    commands.push({
-      key,
-      to,
-      kind,
-      text: isPoison() ? `${poisons.input} ${key}` : `swarm ${key}`,
-      after,
-      ...(kind === "relay" ? { relayTo } : {}),
-      ...(kind === "cancel" && dice.chance(0.8) ? { during: dice.pick(["harm", "repeat"]) } : {}),
-    });
-  }
-  return commands;
-}
-
-const kinds: { readonly [T in Plan["theme"]]: readonly PlannedCommand["kind"][] } = {
-  mixed: ["prompt", "prompt", "cancel", "cancel", "relay", "catalog"],
-  letters: ["relay"],
-  catalogs: ["catalog", "catalog", "prompt"],
-};

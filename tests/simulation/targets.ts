@@ -6,13 +6,19 @@ import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { PerformerResult } from "../../src/effects/performer.ts";
 import { ModelError } from "../../src/model/provider.ts";
 import type { OwnTasks } from "../../src/tasks/own_tasks.ts";
-import type { BuiltinTool } from "../../src/tools/tool.ts";
+import type { Journal } from "../../src/journal/journal.ts";
+import type { BuiltinTool, ToolBlobs } from "../../src/tools/tool.ts";
 import { sourceOf } from "../support/stage.ts";
+import { digestNow } from "../support/world.ts";
 import { callUsage } from "./budgets.ts";
+import { argumentsOf, ownBuiltin, ownSources } from "./own_tools.ts";
 import type { ModelTurn, Tool } from "./scenario.ts";
 
 /** A model's answer as a stream. Throws what its provider would. */
-export function* eventsOf({ text, calls, error }: ModelTurn, place: string): Iterable<ModelEvent> {
+export function* eventsOf(
+  { text, calls, error }: ModelTurn,
+  { place, told }: { readonly place: string; readonly told: string },
+): Iterable<ModelEvent> {
   if (error !== undefined) {
     throw new ModelError(error === "retryable" ? "model_unreachable" : "model_failed", "No answer");
   }
@@ -22,7 +28,7 @@ export function* eventsOf({ text, calls, error }: ModelTurn, place: string): Ite
       type: "tool_call_done",
       callId: `call_${place}_${index}`,
       name: call.tool,
-      arguments: call.text === undefined ? {} : { text: call.text },
+      arguments: argumentsOf(call, told),
     };
   }
   yield { type: "usage", usage: callUsage };
@@ -57,7 +63,41 @@ export function builtinOf(
   };
 }
 
+/** A tool of the runtime itself, which says when it is begun. */
+export function ownOf(tool: Tool, begin: () => void): BuiltinTool {
+  const own = ownBuiltin(tool.name);
+  return {
+    ...own,
+    handler: (input, use) => {
+      begin();
+      return own.handler(input, use);
+    },
+  };
+}
+
+/** Where results are kept that are too long for an entry. */
+export function blobsOf(journal: Journal): ToolBlobs {
+  return {
+    put: (bytes, mediaType, name) => {
+      const digest = digestNow(bytes);
+      journal.writer.putBlob({ digest, bytes });
+      return Promise.resolve({ name, mediaType, bytes: bytes.length, digest });
+    },
+    get: (digest) => journal.readBlob(digest),
+  };
+}
+
+const definitions = new Map<string, ToolDefinition>();
+
+/** The definition of a tool of the play. Parsed once: every life and every session asks for it. */
 function definitionOf(tool: Tool, version = 1): ToolDefinition {
+  const name = `${tool.name} ${version}`;
+  const definition = definitions.get(name) ?? newDefinition(tool, version);
+  definitions.set(name, definition);
+  return definition;
+}
+
+function newDefinition(tool: Tool, version: number): ToolDefinition {
   return ToolDefinition.parse({
     name: tool.name,
     title: tool.name,
@@ -80,10 +120,12 @@ function definitionOf(tool: Tool, version = 1): ToolDefinition {
   });
 }
 
-/** Tools as a source of a catalog. Version 0 lacks one that the agent names, so that its catalog is refused. */
-export function sourceOfVersion(version: number, offered: readonly Tool[]): CatalogSource {
-  const given = version === 0 ? offered.slice(1) : offered;
-  return sourceOf(given.map((tool) => ({ definition: definitionOf(tool, version) }) as BuiltinTool));
+/** Tools as sources of a catalog. Version 0 lacks one that the agent names, so that its catalog is refused. */
+export function sourcesOfVersion(version: number, offered: readonly Tool[]): readonly CatalogSource[] {
+  const own = offered.filter(({ isOwn }) => isOwn !== true);
+  const given = version === 0 ? own.slice(1) : own;
+  const source = sourceOf(given.map((tool) => ({ definition: definitionOf(tool, version) }) as BuiltinTool));
+  return [source, ...ownSources(offered)];
 }
 
 /** Opens the task of a call; true once it is durable. */

@@ -36,6 +36,7 @@ export function taskScenario(): Scenario {
       return { text: `answer ${step}`, calls: calls.map((one) => ({ tool: "hire", text: one })) };
     },
     fate: () => "ok",
+    work: (text) => text === "b" ? "breaks" : "exits",
     isSlow: () => false,
     decide: ({ kind }) => kind === "approval" ? "allow" : "mark_applied",
   };

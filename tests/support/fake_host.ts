@@ -113,6 +113,13 @@ export function createFakeHost(
       host.orders.push(order);
       return Promise.resolve(fakeRoot);
     },
+    forkSession: ({ session, at }) =>
+      Promise.resolve({
+        session: `${session.slice(0, -1)}2`,
+        origin: { address: session, seq: at, hash: `sha256:${"0".repeat(64)}` },
+        settled: [],
+        closed: [],
+      }),
     prompt: (order, hear) => {
       host.prompts.push(order);
       current = { hear, turn: Promise.withResolvers() };

@@ -28,7 +28,10 @@ Deno.test("replay names the call whose entry is not the one of a recorded catalo
     });
     for (const entry of entries) {
       if (entry.type === "catalog.issued" && !isIssued) continue;
-      await settled(stage.world, check.take(entry === call ? changed(entry, change) : entry));
+      await settled(
+        stage.world,
+        Promise.resolve(check.take(entry === call ? changed(entry, change) : entry)),
+      );
     }
     return check.divergence;
   };

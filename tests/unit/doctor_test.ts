@@ -1,6 +1,7 @@
 /** The doctor: names what is wrong, saves what is sound, and alters nothing. */
 import assert from "node:assert/strict";
-import type { RootRecord } from "../../schemas/entry.ts";
+import type { Entry, RootRecord } from "../../schemas/entry.ts";
+import type { JsonObject } from "../../schemas/json.ts";
 import { examine, type Finding, salvage } from "../../src/journal/doctor.ts";
 import { keys } from "../../src/journal/keys.ts";
 import type { StoreKey } from "../../src/journal/store.ts";
@@ -8,7 +9,6 @@ import { MemoryDisk } from "../support/memory_store.ts";
 import {
   collect,
   digest,
-  entriesFrom,
   entriesOn,
   entryAt,
   openWorldJournal,
@@ -26,21 +26,29 @@ function recordOf(address: string): RootRecord {
   return { v: 1, address, kind: "session", createdAt: 5, status: "active", title: "" };
 }
 
+function intentAt(seq: number, cause: number, body: { readonly port: string } & JsonObject): Entry {
+  return entryAt(seq, { kind: "intent", type: body.port, cause, body });
+}
+
 /** Two streams of nine entries in three values each; the first has blobs, side rows and a snapshot. */
 async function writtenDisk(): Promise<MemoryDisk> {
   const { disk, journal: { writer } } = await openWorldJournal();
   for (let n = 0; n < 3; n++) {
     const first = 1 + 3 * n;
-    const entries = entriesFrom(first, 3, (seq) => ({ text: "t".repeat(seq % 3 === 2 ? 70_000 + seq : 50) }));
+    const entries = [
+      entryAt(first),
+      intentAt(first + 1, first, { n: 1, port: "tool.call", args: { text: "t".repeat(70_001 + first) } }),
+      intentAt(first + 2, first, { n: 0, port: "timer.set", args: { dueAtMs: 9, jitterMs: 0 } }),
+    ];
     writer.push(unitOf(entries, {
       record: recordOf(root),
       snapshot: n === 1 ? snapshotAt(6) : undefined,
       sets: [
         { key: keys.command("p", `k${n}`), value: { root, seq: first } },
         { key: keys.reply("p", `k${n}`), value: "done" },
-        { key: keys.due(9, root, `${first}.0`), value: {} },
+        { key: keys.due(9, root, `${first}.0`), value: { jitterMs: 0 } },
         { key: keys.inbox(other, root, first, 0), value: { text: "m".repeat(n === 0 ? 60_000 : 5) } },
-        { key: keys.open(root), value: first },
+        { key: keys.open(root), value: { v: 1 } },
       ],
     }));
     writer.push(unitFrom(first, 3, { root: other, record: recordOf(other) }));
@@ -95,7 +103,9 @@ Deno.test("doctor names root, range and kind of each damage, and goes on behind 
   const damaged = disk.copy();
   for (const key of bodies) damaged.damage(key, () => undefined);
   const { findings } = await examine(damaged.open(), digest);
-  assert.deepEqual(findings.map(short), [2, 5, 8].map((seq) => [root, seq, seq, "blob_damaged"]));
+  const letter = keys.inbox(other, root, 1, 0).join("/");
+  const lost = [...[2, 5, 8].map((seq) => [root, seq, seq]), [letter, 0, 0]];
+  assert.deepEqual(findings.map(short), lost.map((place) => [...place, "blob_damaged"]));
 });
 
 Deno.test("doctor finds several damages of one stream", async () => {
@@ -123,26 +133,65 @@ Deno.test("doctor salvages a sound store whole", async () => {
   assert.equal((await collect(journal.listInbox(other)))[0]?.seq, 1);
 });
 
-Deno.test("doctor salvages the valid prefix of a damaged stream and quarantines its root", async () => {
+Deno.test("doctor salvages the valid prefix of a damaged stream, and has its root stop what it did (F10, R6)", async () => {
   const disk = await writtenDisk();
   const whole = await entriesOn(disk);
   disk.damage(keys.log(root, 4), cut);
   const before = versionsOf(disk);
   const target = new MemoryDisk();
   const saved = await salvage(disk.open(), target.open(), digest);
-  assert.deepEqual([saved.entries, saved.cut], [12, [root]]);
+  assert.deepEqual([saved.entries, saved.cut], [12, [{ root, kept: 3, lost: 9, becomes: "stopped" }]]);
   assert.equal(versionsOf(disk), before, "the damaged store is left as it is");
   assert.deepEqual(await entriesOn(target), whole.slice(0, 3));
   assert.equal((await entriesOn(target, other)).length, 9);
   const { journal } = await openWorldJournal({ disk: target });
-  const statuses = (await collect(journal.listRoots())).map(({ status }) => status);
-  assert.deepEqual(statuses, ["quarantined", "active"]);
+  const records = await collect(journal.listRoots());
+  assert.deepEqual(records.map(({ status, cut }) => [status, cut?.seq]), [["active", 3], [
+    "active",
+    undefined,
+  ]]);
   assert.equal(await journal.readSnapshot(root), undefined);
-  assert.deepEqual(await journal.readReply("p", "k0"), "done");
-  assert.equal(await journal.readReply("p", "k1"), undefined);
   assert.deepEqual((await collect(journal.listDue())).map(({ id }) => id), ["1.0"]);
-  assert.deepEqual((await collect(journal.listInbox())).map(({ seq }) => seq), [1]);
-  assert.deepEqual((await examine(target.open(), digest)).findings, []);
+  assert.deepEqual((await collect(journal.listOpen())).map((row) => row.root), [root]);
+  const letters = await collect(journal.listInbox());
+  assert.deepEqual(letters.map(({ to, seq }) => [to, seq]), [[root, 0], [other, 1]]);
+  const { findings } = await examine(target.open(), digest);
+  assert.deepEqual(findings.map(short), [[root, 0, 0, "root_cut"]]);
+});
+
+Deno.test("salvage keeps commands whose entries are lost, so that a repeat is answered and does not act again (K14)", async () => {
+  const disk = await writtenDisk();
+  disk.damage(keys.log(root, 4), cut);
+  disk.damage(keys.reply("p", "k2"), () => undefined);
+  const target = new MemoryDisk();
+  const { lost } = await salvage(disk.open(), target.open(), digest);
+  assert.deepEqual(lost, { commands: 1, letters: 2 });
+  const { journal } = await openWorldJournal({ disk: target });
+  assert.deepEqual([await journal.readReply("p", "k0"), await journal.readReply("p", "k1")], [
+    "done",
+    "done",
+  ]);
+  assert.equal((await journal.readReply("p", "k2") as { readonly status: string }).status, "failed");
+  assert.deepEqual(await journal.readCommand("p", "k2"), { root, seq: 7 });
+});
+
+Deno.test("salvage leaves a crank behind that may have lost a part, and goes on before it", async () => {
+  const { disk, journal: { writer } } = await openWorldJournal();
+  // One unit that is longer than a value, so that its second half lies in another one.
+  const body = { text: "t".repeat(3_900) };
+  const parts = Array.from({ length: 20 }, (_, n) => intentAt(5 + n, 4, { n, port: "tool.call", ...body }));
+  writer.push(unitFrom(1, 3, { record: recordOf(root) }));
+  writer.push(unitOf([entryAt(4), ...parts], { sets: [{ key: keys.open(root), value: { v: 1 } }] }));
+  await writer.idle();
+  const [, second] = rowsOn(disk, "log");
+  assert.ok(Number(second?.key[2]) > 5, "its beginning is in the first value");
+  disk.damage(second?.key ?? [], cut);
+  const target = new MemoryDisk();
+  const saved = await salvage(disk.open(), target.open(), digest);
+  assert.deepEqual(saved.cut, [{ root, kept: 3, lost: 24, becomes: "stopped" }]);
+  assert.equal((await entriesOn(target)).length, 3);
+  assert.deepEqual(rowsOn(target, "open"), []);
+  assert.deepEqual((await examine(target.open(), digest)).findings.map(({ code }) => code), ["root_cut"]);
 });
 
 Deno.test("doctor salvages nothing behind a body that is lost", async () => {
@@ -151,7 +200,7 @@ Deno.test("doctor salvages nothing behind a body that is lost", async () => {
   disk.damage(keys.blob(String(streams[0]?.blobs[1])), () => undefined);
   const target = new MemoryDisk();
   const { cut: lost } = await salvage(disk.open(), target.open(), digest);
-  assert.deepEqual(lost, [root]);
+  assert.deepEqual(lost.map((one) => one.root), [root]);
   assert.equal((await entriesOn(target)).length, 3);
 });
 

@@ -71,7 +71,9 @@ async function chosenAgain(stage: Stage, session: string, change = (entry: Entry
     anyCode: false,
     loadShelved: (hash) => loadShelved(stage.runtime.journal, hash),
   });
-  for (const entry of await stage.entries(session)) await settled(stage.world, check.take(change(entry)));
+  for (const entry of await stage.entries(session)) {
+    await settled(stage.world, Promise.resolve(check.take(change(entry))));
+  }
   return check.divergence;
 }
 

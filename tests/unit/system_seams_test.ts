@@ -58,6 +58,12 @@ Deno.test("digest is SHA-256 with its name in front", async () => {
     await seams.digest(new TextEncoder().encode("abc")),
     "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
   );
+  // Short and long bytes go different ways, to the same digest.
+  for (const length of [0, 1, 65_535, 65_536, 65_537, 200_000]) {
+    const bytes = new Uint8Array(length).fill(length % 251);
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    assert.equal(await seams.digest(bytes), `sha256:${hash.toHex()}`);
+  }
   const whole = new Uint8Array([9, 97, 98, 99]);
   assert.equal(await seams.digest(whole.subarray(1)), await seams.digest(new TextEncoder().encode("abc")));
 });

@@ -322,7 +322,9 @@ Deno.test("turn tells the model in words what is known of a call without a resul
   assert.match(String(toldOf({ outcome: "succeeded", via: "operator" })), /was applied; its result was lost/);
   assert.match(String(toldOf({ outcome: "succeeded", via: "verify" })), /was applied; its result was lost/);
   const unknown = toldOf({ outcome: "unknown", failure: why });
-  assert.equal(unknown, "The outcome of this call is unknown. Do not repeat it");
+  const words =
+    "The outcome of this call is unknown. Do not repeat it (outcome: unknown, call: turn/3/call/0.0)";
+  assert.equal(unknown, words);
   const said = { outcome: "completed_with_error", outcomeOf: "2.0" } as const;
   assert.deepEqual(toldOf(said), { type: "result", callId: "call_1", name: "act", outcome: "2.0" });
 });

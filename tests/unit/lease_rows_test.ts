@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { statusOf } from "../../schemas/failure_status.ts";
 import { leaseLimits } from "../../schemas/lease_limits.ts";
-import { claimRoots, type Heartbeat, readStanding, renewLease } from "../../src/journal/leases.ts";
+import { claimRoots, type Heartbeat, readStanding, renewLease } from "../../src/journal/lease_rows.ts";
 import { openJournal } from "../../src/journal/journal.ts";
 import { RootOwnership } from "../../src/journal/root_ownership.ts";
 import { StoreError } from "../../src/journal/store.ts";

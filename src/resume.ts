@@ -11,7 +11,7 @@ import { hearLosses, share } from "./kernel/share.ts";
 const supervisorAddress: RootAddress = "supervisor/main";
 
 /** Recovers what was open; in a shared store, what nobody holds, and from then on what is left behind by others. */
-export async function begin(
+export async function resume(
   kernel: Kernel,
   { holdsSchedules }: { readonly holdsSchedules: boolean },
 ): Promise<Recovery> {

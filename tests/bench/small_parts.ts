@@ -1,0 +1,52 @@
+/** The parts of the bench that need no children of their own: each once, in this process. */
+import { catalogTable } from "./catalog_report.ts";
+import { runCatalogRounds } from "./catalog_rounds.ts";
+import { childrenText, runChildrenRounds } from "./children_rounds.ts";
+import { drainFlood, floodText } from "./command_rounds.ts";
+import type { Part } from "./durability.ts";
+import { netText, runNetRounds } from "./net_rounds.ts";
+import type { Options } from "./options.ts";
+import { redactTable } from "./redact_report.ts";
+import { runRedactRounds } from "./redact_rounds.ts";
+import { runTaskRounds, tasksText } from "./task_rounds.ts";
+
+/** Taking secrets out of texts. */
+export function measureRedaction({ isQuick, rounds, seed }: Options): Part {
+  const found = runRedactRounds({
+    secrets: 200,
+    characters: isQuick ? 500_000 : 2_000_000,
+    rounds: rounds ?? (isQuick ? 3 : 9),
+    seed,
+  });
+  return { figures: found, text: redactTable(found) };
+}
+
+/** Sealing catalogs. */
+export async function measureCatalogs({ isQuick, rounds }: Options): Promise<Part> {
+  const found = await runCatalogRounds(rounds ?? (isQuick ? 5 : 30));
+  return { figures: found, text: catalogTable(found) };
+}
+
+/** Guarded requests beside bare ones. */
+export async function measureNet({ isQuick, rounds }: Options): Promise<Part> {
+  const found = await runNetRounds({ rounds: rounds ?? (isQuick ? 5 : 15), requests: isQuick ? 100 : 400 });
+  return { figures: found, text: netText(found) };
+}
+
+/** A flood of output. */
+export async function measureCommands({ isQuick }: Options): Promise<Part> {
+  const found = await drainFlood((isQuick ? 128 : 1_024) * 1_048_576);
+  return { figures: found, text: floodText(found) };
+}
+
+/** Slow tools at once, and commands that are stopped. */
+export async function measureTasks({ isQuick }: Options): Promise<Part> {
+  const found = await runTaskRounds({ stops: isQuick ? 20 : 200 });
+  return { figures: found, text: tasksText(found) };
+}
+
+/** Child agents beside as many sessions. */
+export async function measureChildren({ isQuick }: Options): Promise<Part> {
+  const found = await runChildrenRounds(isQuick ? 80 : 1_000);
+  return { figures: found, text: childrenText(found) };
+}

@@ -1,0 +1,102 @@
+/** `troupe doctor` in real processes: beside a process that runs the store, after one that died, and its copies. */
+import assert from "node:assert/strict";
+import { createMark, markText, ownerVariable } from "../../src/processes/owner_mark.ts";
+import { createSystemSeams } from "../../src/system_seams.ts";
+import { askPolicy, assertRefused, linesOf, onStage, readScript, type Stage, writeAgent } from "./troupe.ts";
+
+async function startOwner(stage: Stage) {
+  await writeAgent(stage, readScript);
+  await stage.write(askPolicy);
+  const owner = stage.start("run", "agent", "go", "--workspace", "ws", "--answer", "wait");
+  await owner.until("A question waits");
+  return owner;
+}
+
+interface Told {
+  readonly findings: readonly { readonly code: string; readonly message: string }[];
+  readonly surroundings: { readonly owner: { readonly pid: number; readonly isAlive: boolean } | null };
+}
+
+async function diagnosed(stage: Stage, exit: number): Promise<Told> {
+  const { code, out, err } = await stage.run("doctor", "--json");
+  assert.equal(code, exit, `${out}\n${err}`);
+  return JSON.parse(out);
+}
+
+async function modeOf(path: string): Promise<string> {
+  return (((await Deno.stat(path)).mode ?? 0) & 0o777).toString(8);
+}
+
+Deno.test("doctor looks at a store and backs it up beside its owner, and a runtime goes on from the copy in the next epoch", async () => {
+  await onStage(async (stage) => {
+    const owner = await startOwner(stage);
+    const beside = await diagnosed(stage, 0);
+    assert.deepEqual(beside.findings, []);
+    assert.equal(beside.surroundings.owner?.pid, owner.pid);
+    const made = await stage.output("doctor", "--backup", "copy.db");
+    assert.match(made, /^backed up \d+ bytes into copy\.db\nchecked 3 streams: [^]*nothing is wrong/);
+    assert.equal(await modeOf(stage.path("copy.db")), "600");
+    assertRefused(
+      await stage.run("doctor", "--backup", "copy.db"),
+      2,
+      "store_unusable",
+      "nothing is overwritten",
+    );
+    assertRefused(
+      await stage.run("doctor", "--salvage", "new.db"),
+      4,
+      "store_in_use",
+      `process ${owner.pid}`,
+    );
+    owner.signal("SIGKILL");
+    await owner.ended;
+    const before = await Deno.readFile(stage.path("store.db"));
+    // The call that waited for a person in the copy goes on there, and nowhere else.
+    await stage.output(
+      "run",
+      "agent",
+      "again",
+      "--workspace",
+      "ws",
+      "--answer",
+      "allow",
+      "--store",
+      "copy.db",
+    );
+    const epochs = linesOf(await stage.output("log", "last", "--json", "--store", "copy.db")).map((
+      { epoch },
+    ) => epoch);
+    assert.deepEqual([...new Set(epochs)], [2]);
+    assert.match(await stage.output("doctor", "--store", "copy.db"), /nothing is wrong/);
+    assert.deepEqual(await Deno.readFile(stage.path("store.db")), before);
+  });
+});
+
+Deno.test("doctor tells of an owner that died, of what it left running, and of a file that others can read; it changes none of it", async () => {
+  await onStage(async (stage) => {
+    const owner = await startOwner(stage);
+    owner.signal("SIGKILL");
+    await owner.ended;
+    const { digest } = createSystemSeams({ log: () => {} });
+    const mark = markText(await createMark(stage.path("store.db"), "run_before", digest));
+    const left = new Deno.Command("sleep", { args: ["60"], env: { [ownerVariable]: mark } }).spawn();
+    try {
+      const { findings, surroundings } = await diagnosed(stage, 0);
+      assert.deepEqual(findings.map(({ code }) => code).sort(), ["owner_gone", "process_left"]);
+      assert.match(
+        findings.find(({ code }) => code === "process_left")?.message ?? "",
+        new RegExp(`: ${left.pid}$`),
+      );
+      assert.deepEqual([surroundings.owner?.pid, surroundings.owner?.isAlive], [owner.pid, false]);
+      await Deno.chmod(stage.path("store.db"), 0o644);
+      const looked = await stage.run("doctor");
+      assertRefused(looked, 1, "store_needs_attention", "file_mode");
+      assert.match(looked.out, /file_mode {2}file: Its mode is 644; others can read it: chmod 600/);
+      assert.equal(await modeOf(stage.path("store.db")), "644");
+      assert.doesNotThrow(() => Deno.kill(left.pid, "SIGCONT"), "it still runs");
+    } finally {
+      left.kill("SIGKILL");
+      await left.status;
+    }
+  });
+});
