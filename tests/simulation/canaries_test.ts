@@ -12,13 +12,8 @@ async function hunt(
   { bug, rules, plan, from = 1 }: Canary,
 ): Promise<{ readonly seed: number; readonly seen: Set<string> }> {
   const seen = new Set<string>();
-<<<<<<< HEAD
-  for (let seed = 1; seed <= seedsMax; seed++) {
-    const drawn = { ...planOf(seed), workload: {} };
-=======
   for (let seed = from; seed < from + seedsMax; seed++) {
-    const drawn = planOf(seed);
->>>>>>> main
+    const drawn = planOf(seed, {});
     const { violations } = await simulate(seed, plan?.(drawn) ?? drawn, bug);
     for (const { rule } of violations) seen.add(rule);
     if (violations.some(({ rule }) => rules.includes(rule))) return { seed, seen };
