@@ -21,6 +21,8 @@ export function wake(kernel: Kernel, address: RootAddress): void {
     bringUp(kernel, address).then(
       (root) => {
         if (root !== undefined) settleIn(kernel, root);
+        // What came for nobody meanwhile found it being woken, and would wait for ever.
+        else dropMail(kernel, address);
         kernel.waking.delete(address);
       },
       (error) => {
