@@ -53,6 +53,12 @@ export const keys = {
   store: (): StoreKey => ["meta", "store"],
   /** Epoch and group of the one writer (K16). */
   writer: (): StoreKey => ["writer"],
+  /** The same of one runtime among several that share the store (K17). */
+  writerOf: (runtime: string): StoreKey => ["writer", id(runtime)],
+  /** Who may write a root, where several runtimes share the store (K17). */
+  owner: (address: string): StoreKey => ["owner", id(address)],
+  /** Until when its owner is left alone (K17). */
+  lease: (address: string): StoreKey => ["lease", id(address)],
   /** Record of a root. */
   root: (address: string): StoreKey => ["root", id(address)],
   /** One packed value: entries of a stream from `firstSeq`. */
@@ -105,6 +111,7 @@ export const prefixes = {
   log: (address: string): StoreKey => ["log", id(address)],
   heads: ["head"],
   snapshots: ["snap"],
+  writers: ["writer"],
   inboxes: ["inbox"],
   inbox: (to: string): StoreKey => ["inbox", id(to)],
   commands: ["cmd"],

@@ -38,6 +38,7 @@ export function createKernel(parts: KernelParts): Kernel {
     running: new Map(),
     earlyCalls: new Set(),
     claimed: new Set(),
+    looks: { count: 0, spent: new Set() },
     bringing: new Map(),
     replyWaiters: new Map(),
     births: new Map(),
@@ -50,5 +51,6 @@ export function createKernel(parts: KernelParts): Kernel {
     pumping: false,
     paused: true,
     stopped: undefined,
+    ending: new AbortController(),
   };
 }

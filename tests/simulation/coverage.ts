@@ -148,4 +148,5 @@ export const everything: readonly string[] = [
   ...intents,
   ...outcomes,
   ...notes,
+  ...others,
 ];
