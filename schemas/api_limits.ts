@@ -10,4 +10,12 @@ export const apiLimits = {
   treeSessionsMax: 50,
   /** Events that wait for a slow watcher before it is told `slow_consumer`. */
   watchEventsMax: 1_000,
+  /** Requests of one pipe that are open at once. */
+  rpcRequestsMax: 32,
+  /** Answers that wait for a slow reader of a pipe, in bytes; with more of them, nothing is read. */
+  rpcUnwrittenBytesMax: 1_048_576,
+  /** How long a runtime that stops waits for what it has accepted. */
+  drainMs: 10_000,
+  /** The same, once somebody is in a hurry. */
+  drainHurryMs: 1_000,
 } as const;

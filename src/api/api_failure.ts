@@ -32,6 +32,7 @@ const passing: ReadonlySet<string> = new Set([
   "prompt_queue_full",
   "cancels_waiting",
   "draining",
+  "requests_too_many",
 ]);
 
 /** An error as a program is told. What nobody foresaw says nothing of itself: its text is in the log. */

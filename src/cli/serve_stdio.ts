@@ -1,0 +1,82 @@
+/** `troupe serve --stdio`: the actor API for the program that started this one, on standard input and output. */
+import { ApiScope, personScopes } from "../../schemas/api_scope.ts";
+import { localOperator, Principal } from "../../schemas/principal.ts";
+import type { ActorApi } from "../api/actor_api.ts";
+import type { Caller } from "../api/caller.ts";
+import type { Cli } from "./cli.ts";
+import { UsageError } from "./exit.ts";
+import type { OptionValues } from "./options.ts";
+
+/** Who the program at the other end is. Whoever starts this process says it: a pipe needs no token. */
+export const stdioOptions = {
+  stdio: { kind: "flag", help: "speak JSON-RPC 2.0 on standard input and output, one message a line" },
+  principal: {
+    kind: "text",
+    value: "KIND:ID",
+    help: "with --stdio: who the program is, program:ID or agent:ID; default: program:stdio",
+  },
+  scopes: {
+    kind: "text",
+    value: "SCOPES",
+    help: "with --stdio: its rights, with commas; default: all but approvals:decide and admin",
+  },
+  operator: {
+    kind: "flag",
+    help: "with --stdio: the program speaks for you, sees every agent, and may decide approvals",
+  },
+} as const;
+
+type Given = OptionValues<typeof stdioOptions>;
+
+/** Who speaks on the pipe. A program never has what only persons may have, unless it speaks for the operator. */
+export function stdioCaller({ principal, scopes, operator }: Given): Caller {
+  if (operator && principal !== undefined) {
+    throw new UsageError("option_invalid", "--operator says who the program is: leave --principal out");
+  }
+  const most = ApiScope.options.filter((scope) => operator || !personScopes.includes(scope));
+  return {
+    principal: operator ? localOperator : readPrincipal(principal ?? "program:stdio"),
+    scopes: new Set(scopes === undefined ? most : scopes.split(",").map((name) => readScope(name, most))),
+  };
+}
+
+function readPrincipal(text: string): Principal {
+  const [kind, ...id] = text.split(":");
+  const parsed = Principal.safeParse({ kind, id: id.join(":") });
+  if (parsed.success && (parsed.data.kind === "program" || parsed.data.kind === "agent")) return parsed.data;
+  throw new UsageError(
+    "option_invalid",
+    `--principal takes program:ID or agent:ID, with 1 to 64 letters, digits or _.@-: not ${
+      JSON.stringify(text.slice(0, 100))
+    }`,
+  );
+}
+
+function readScope(name: string, most: readonly ApiScope[]): ApiScope {
+  const scope = most.find((one) => one === name);
+  if (scope !== undefined) return scope;
+  const isPersons = personScopes.some((one) => one === name);
+  throw new UsageError(
+    "option_invalid",
+    isPersons
+      ? `--scopes: ${name} is for persons only: it needs --operator`
+      : `--scopes: there is no ${JSON.stringify(name.slice(0, 40))}: there are ${most.join(", ")}`,
+  );
+}
+
+/** Speaks with the program until its input ends, nobody reads any more, or the process is asked to end. */
+export async function serveStdio(cli: Cli, api: ActorApi, caller: Caller): Promise<void> {
+  const { RpcServer } = await import("../api/rpc_server.ts");
+  const server = new RpcServer({ api, caller, input: Deno.stdin, output: Deno.stdout, seams: cli.seams });
+  const stop = cli.onInterrupt(() => server.drain());
+  if (Deno.stdin.isTerminal()) {
+    cli.terminal.err.line(
+      "This speaks JSON-RPC: let a program start it (see troupe serve --help); Ctrl-D ends it",
+    );
+  }
+  try {
+    await server.run();
+  } finally {
+    stop();
+  }
+}
