@@ -10,6 +10,11 @@ export const apiLimits = {
   treeSessionsMax: 50,
   /** Events that wait for a slow watcher before it is told `slow_consumer`. */
   watchEventsMax: 1_000,
+  /** How often a program may promise to show that it is there, in milliseconds. */
+  heartbeatMsMin: 1_000,
+  heartbeatMsMax: 3_600_000,
+  /** A program counts as gone after so many times its own `every_ms` without a heartbeat. */
+  heartbeatsMissedMax: 3,
   /** Requests of one pipe that are open at once. */
   rpcRequestsMax: 32,
   /** Answers that wait for a slow reader of a pipe, in bytes; with more of them, nothing is read. */

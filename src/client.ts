@@ -65,6 +65,7 @@ const calls = [
   "answer",
   "cancel",
   "stop",
+  "heartbeat",
   "get",
   "list",
   "tree",
@@ -155,10 +156,13 @@ export async function openTroupe(options: TroupeOptions): Promise<ActorClient> {
     goesOn: true,
   });
   const api = await host.openApi({ shelf, mode: "auto" });
-  const caller = { principal: localOperator, scopes: new Set(ApiScope.options) };
+  const connection = api.connect();
+  const scopes = new Set(ApiScope.options);
+  const caller = { principal: localOperator, scopes, connection: connection.id };
   const carrier = inProcess(api, caller, () => seams.nextId("req"));
   const close = async () => {
     await carrier.close();
+    await connection.end();
     await host.close();
   };
   return createClient({ ...carrier, close }, () => seams.nextId("key"));

@@ -1,4 +1,5 @@
 /** `troupe serve --stdio`: the actor API for the program that started this one, on standard input and output. */
+import { apiLimits } from "../../schemas/api_limits.ts";
 import { ApiScope, personScopes } from "../../schemas/api_scope.ts";
 import { localOperator, Principal } from "../../schemas/principal.ts";
 import type { ActorApi } from "../api/actor_api.ts";
@@ -67,7 +68,14 @@ function readScope(name: string, most: readonly ApiScope[]): ApiScope {
 /** Speaks with the program until its input ends, nobody reads any more, or the process is asked to end. */
 export async function serveStdio(cli: Cli, api: ActorApi, caller: Caller): Promise<void> {
   const { RpcServer } = await import("../api/rpc_server.ts");
-  const server = new RpcServer({ api, caller, input: Deno.stdin, output: Deno.stdout, seams: cli.seams });
+  const connection = api.connect();
+  const server = new RpcServer({
+    api,
+    caller: { ...caller, connection: connection.id },
+    input: Deno.stdin,
+    output: Deno.stdout,
+    seams: cli.seams,
+  });
   const stop = cli.onInterrupt(() => server.drain());
   if (Deno.stdin.isTerminal()) {
     cli.terminal.err.line(
@@ -78,5 +86,11 @@ export async function serveStdio(cli: Cli, api: ActorApi, caller: Caller): Promi
     await server.run();
   } finally {
     stop();
+    // What does not end in time is stopped by the next runtime of the store.
+    const { clock } = cli.seams;
+    const enough = new AbortController();
+    const late = clock.sleepUntil(clock.now() + apiLimits.drainMs, enough.signal);
+    await Promise.race([connection.end(), late]);
+    enough.abort();
   }
 }

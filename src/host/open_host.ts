@@ -2,6 +2,7 @@
 import { sessionsAbove } from "../ancestors.ts";
 import type { ActorApi } from "../api/actor_api.ts";
 import type { AgentShelf } from "../api/agent_shelf.ts";
+import { Fates } from "../api/fates.ts";
 import { ArtifactFolder } from "../commands/artifacts.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
@@ -241,6 +242,7 @@ interface Opened {
 async function openWithDoor(opened: Opened): Promise<OwnerHost> {
   const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs } = opened;
   const doors: Door[] = [];
+  const fates = new Fates({ runtime, seams });
   const host = createLocalHost({
     runtime,
     config,
@@ -253,6 +255,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
         if (!hurry) await door.idle();
         await door.close({ hurry });
       }
+      fates.stop();
       if (hurry) registry.killAll();
       else await Promise.all([farewell(), registry.endCommands()]);
       await runtime.stop();
@@ -263,6 +266,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
     },
   });
   try {
+    await fates.begin();
     const door = await openDoor({ host, seams });
     doors.push(door);
     await lock.setDoor({ port: door.port, token: door.token });
@@ -271,7 +275,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       openApi: async (offer) => {
         // Loaded here: most commands need none of it.
         const { ActorApi } = await import("../api/actor_api.ts");
-        return new ActorApi({ runtime, host, seams, config, declarer, ...offer });
+        return new ActorApi({ runtime, host, seams, config, declarer, fates, ...offer });
       },
     };
   } catch (error) {
