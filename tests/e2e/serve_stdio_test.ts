@@ -197,3 +197,60 @@ Deno.test("a program's rights are what whoever starts it gives, and approvals on
     assert.notEqual(await unknown.catch(code), "scope_missing");
     await operator.close();
   }));
+
+Deno.test("a line without an end is refused, and the runtime ends: where the next one begins cannot be told", () =>
+  atPlace(hello, async ({ say }) => {
+    const { code, answers, err } = await say([request(1, "list", {}), "x".repeat(1_048_577)]);
+    assert.equal(code, 3);
+    const codes = answers.map(({ error }) => error?.data.code);
+    assert.deepEqual(codes.toSorted(), ["line_too_long", undefined]);
+    assert.match(err, /line_too_long/);
+  }));
+
+Deno.test({
+  name:
+    "SIGTERM drains: what comes then is refused, a second one hurries, the ask is told that its turn goes on",
+  ignore: Deno.build.os === "windows",
+  fn: () =>
+    atPlace(
+      "answers:\n  - { text: Late, fail: { code: model_rate_limited, retry_after_ms: 60000, times: 1 } }\n",
+      async ({ folder, env }) => {
+        const child = new Deno.Command(self.command, {
+          args: [...self.args, "serve", "--stdio", "."],
+          cwd: folder,
+          env,
+          stdin: "piped",
+          stdout: "piped",
+        }).spawn();
+        const writer = child.stdin.getWriter();
+        const say = (line: object) => writer.write(new TextEncoder().encode(`${JSON.stringify(line)}\n`));
+        const answers = answersOf(child.stdout);
+        await say(request(1, "spawn", { agent: "greeter" }, "s"));
+        const address = (await answers.next()).value?.result?.["address"];
+        await say(request("ask", "ask", { address, text: "Hi" }, "a"));
+        await say(request(2, "watch", { address, view: "transcript" }));
+        assert.equal((await answers.next()).value?.params?.event.type, "transcript");
+        child.kill("SIGTERM");
+        const ended = (await answers.next()).value;
+        assert.deepEqual(ended?.result, { events: 1 });
+        await say(request(3, "list", {}));
+        assert.equal((await answers.next()).value?.error?.data.code, "draining");
+        child.kill("SIGTERM");
+        assert.deepEqual((await answers.next()).value?.result, { state: "running", address });
+        assert.equal((await child.status).code, 0);
+        await answers.return(undefined);
+        await writer.close().catch(() => {});
+      },
+    ),
+});
+
+async function* answersOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Answer, undefined> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true });
+    const lines = text.split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) yield JSON.parse(line) as Answer;
+  }
+}
