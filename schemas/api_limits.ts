@@ -22,5 +22,5 @@ export const apiLimits = {
   /** How long a runtime that stops waits for what it has accepted. */
   drainMs: 10_000,
   /** The same, once somebody is in a hurry. */
-  drainHurryMs: 1_000,
+  hurriedDrainMs: 1_000,
 } as const;

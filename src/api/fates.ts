@@ -23,6 +23,8 @@ type Fate = z.infer<typeof FateRow>;
 export interface FatesParts {
   readonly runtime: Runtime;
   readonly seams: Pick<Seams, "clock" | "nextId" | "log">;
+  /** True if other runtimes work on the same store: their programs may be there, so a start stops nobody. */
+  readonly isShared?: boolean | undefined;
 }
 
 /** The connection whose end is the end of the program: the carrier's, or that of the principal's heartbeats. */
@@ -52,6 +54,7 @@ export class Fates {
    * Resolves once every stop is asked for, durably.
    */
   async begin(): Promise<void> {
+    if (this.#parts.isShared === true) return;
     const { journal } = this.#parts.runtime;
     for await (const { key, value } of journal.listRows(prefixes.hearts)) {
       const row = HeartRow.safeParse(value).data;

@@ -65,8 +65,8 @@ export class RpcServer {
     await this.#comes([this.#idle(), this.#hurried.promise, broken], apiLimits.drainMs);
     // A turn goes on without its asker, so an `ask` answers at once that it does.
     for (const { abort } of this.#open.values()) abort.abort();
-    await this.#comes([this.#idle(), broken], apiLimits.drainHurryMs);
-    await this.#comes([this.#output.flushed(), broken], apiLimits.drainHurryMs);
+    await this.#comes([this.#idle(), broken], apiLimits.hurriedDrainMs);
+    await this.#comes([this.#output.flushed(), broken], apiLimits.hurriedDrainMs);
     if (first !== undefined) throw first.error;
   }
 

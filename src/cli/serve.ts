@@ -1,10 +1,8 @@
 /** `troupe serve`. */
 import { PermissionMode } from "../../schemas/mode.ts";
-import { readHostSettings, storeLocation, workspaceFolder } from "../host/home.ts";
 import { type Call, defineCommand, storeOption } from "./cli.ts";
-import { exitCodes, UsageError } from "./exit.ts";
-import { openServing } from "./host.ts";
-import { serveStdio, stdioCaller, stdioOptions } from "./serve_stdio.ts";
+import { type ExitCode, UsageError } from "./exit.ts";
+import { serveStdio, stdioOptions } from "./serve_stdio.ts";
 
 const options = {
   store: storeOption,
@@ -43,26 +41,7 @@ export const command = defineCommand({
   run,
 });
 
-async function run({ cli, options: given, args }: Call<typeof options>): Promise<0> {
-  if (!given.stdio) {
-    throw new UsageError("argument_missing", "troupe serve needs --stdio: see troupe serve --help");
-  }
-  const caller = stdioCaller(given);
-  const settings = await readHostSettings(cli.env);
-  const folder = workspaceFolder(given.workspace, { env: cli.env, settings, cwd: cli.cwd });
-  const { openFolderShelf } = await import("../api/folder_shelf.ts");
-  const shelf = await openFolderShelf({
-    agents: args,
-    cwd: cli.cwd,
-    workspace: await Deno.realPath(folder),
-    ...(given.script === undefined ? {} : { script: await Deno.realPath(given.script) }),
-    digest: cli.seams.digest,
-  });
-  const host = await openServing(cli, storeLocation(given.store, cli.env, settings), settings.config);
-  try {
-    await serveStdio(cli, await host.openApi({ shelf, mode: given.mode ?? "default" }), caller);
-  } finally {
-    await host.close();
-  }
-  return exitCodes.ok;
+async function run({ cli, options: given, args }: Call<typeof options>): Promise<ExitCode> {
+  if (given.stdio) return await serveStdio(cli, given, args);
+  throw new UsageError("argument_missing", "troupe serve needs --stdio: see troupe serve --help");
 }

@@ -1,11 +1,14 @@
 /** `troupe serve --stdio`: the actor API for the program that started this one, on standard input and output. */
 import { apiLimits } from "../../schemas/api_limits.ts";
 import { ApiScope, personScopes } from "../../schemas/api_scope.ts";
+import type { PermissionMode } from "../../schemas/mode.ts";
 import { localOperator, Principal } from "../../schemas/principal.ts";
 import type { ActorApi } from "../api/actor_api.ts";
 import type { Caller } from "../api/caller.ts";
 import type { Cli } from "./cli.ts";
-import { UsageError } from "./exit.ts";
+import { readHostSettings, storeLocation, workspaceFolder } from "../host/home.ts";
+import { type ExitCode, exitCodes, UsageError } from "./exit.ts";
+import { openServing } from "./host.ts";
 import type { OptionValues } from "./options.ts";
 
 /** Who the program at the other end is. Whoever starts this process says it: a pipe needs no token. */
@@ -30,7 +33,7 @@ export const stdioOptions = {
 type Given = OptionValues<typeof stdioOptions>;
 
 /** Who speaks on the pipe. A program never has what only persons may have, unless it speaks for the operator. */
-export function stdioCaller({ principal, scopes, operator }: Given): Caller {
+function stdioCaller({ principal, scopes, operator }: Given): Caller {
   if (operator && principal !== undefined) {
     throw new UsageError("option_invalid", "--operator says who the program is: leave --principal out");
   }
@@ -65,8 +68,38 @@ function readScope(name: string, most: readonly ApiScope[]): ApiScope {
   );
 }
 
+/** What `troupe serve` is given, whatever it speaks. */
+export interface ServeGiven extends Given {
+  readonly store: string | undefined;
+  readonly workspace: string | undefined;
+  readonly script: string | undefined;
+  readonly mode: PermissionMode | undefined;
+}
+
+/** Holds the store and offers its agents to the program at the other end of standard input and output. */
+export async function serveStdio(cli: Cli, given: ServeGiven, agents: readonly string[]): Promise<ExitCode> {
+  const caller = stdioCaller(given);
+  const settings = await readHostSettings(cli.env);
+  const folder = workspaceFolder(given.workspace, { env: cli.env, settings, cwd: cli.cwd });
+  const { openFolderShelf } = await import("../api/folder_shelf.ts");
+  const shelf = await openFolderShelf({
+    agents,
+    cwd: cli.cwd,
+    workspace: await Deno.realPath(folder),
+    ...(given.script === undefined ? {} : { script: await Deno.realPath(given.script) }),
+    digest: cli.seams.digest,
+  });
+  const host = await openServing(cli, storeLocation(given.store, cli.env, settings), settings.config);
+  try {
+    await speak(cli, await host.openApi({ shelf, mode: given.mode ?? "default" }), caller);
+  } finally {
+    await host.close();
+  }
+  return exitCodes.ok;
+}
+
 /** Speaks with the program until its input ends, nobody reads any more, or the process is asked to end. */
-export async function serveStdio(cli: Cli, api: ActorApi, caller: Caller): Promise<void> {
+async function speak(cli: Cli, api: ActorApi, caller: Caller): Promise<void> {
   const { RpcServer } = await import("../api/rpc_server.ts");
   const connection = api.connect();
   const server = new RpcServer({
