@@ -1,7 +1,10 @@
 /** What becomes of agents when the program that began them goes away, and of a turn whose asker has gone. */
 import assert from "node:assert/strict";
 import { apiLimits } from "../../schemas/api_limits.ts";
+import { Fates } from "../../src/api/fates.ts";
 import { ActorApiError } from "../../src/client.ts";
+import { salvage } from "../../src/journal/doctor.ts";
+import { MemoryDisk } from "../support/memory_store.ts";
 import { type ApiStage, openApiStage } from "../support/api_stage.ts";
 
 const everyMs = 10_000;
@@ -56,6 +59,27 @@ Deno.test("a runtime that is killed before it could stop an agent leaves that to
   const third = await openApiStage({ ...slow, disk: stage.disk, world: stage.world });
   await third.world.settle();
   assert.equal((await third.entries(stops as never)).length, length);
+});
+
+Deno.test("a salvaged store still knows who was to stop with a program that is gone", async () => {
+  const stage = await openApiStage(slow);
+  const { stops, stays } = await beginTwo(stage, stage.api.connect().id);
+  stage.crash();
+  const target = new MemoryDisk();
+  await salvage(stage.disk.open(), target.open(), stage.world.seams.digest);
+  const next = await openApiStage({ ...slow, disk: target, world: stage.world });
+  await next.world.settle();
+  assert.deepEqual([await hasEnded(next, stops), await hasEnded(next, stays)], [true, false]);
+});
+
+Deno.test("a start beside other runtimes of a store stops nobody: their programs may be there", async () => {
+  const stage = await openApiStage(slow);
+  const { stops } = await beginTwo(stage, stage.api.connect().id);
+  const { length } = await stage.entries(stops as never);
+  const beside = new Fates({ runtime: stage.runtime, seams: stage.world.seams, isShared: true });
+  await stage.run(beside.begin());
+  await stage.world.settle();
+  assert.equal((await stage.entries(stops as never)).length, length);
 });
 
 Deno.test("a heartbeat that lapses is the end of the program; one that comes in time keeps its agents", async () => {
