@@ -276,6 +276,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       },
     };
   } catch (error) {
+    fates.stop();
     for (const door of doors) await door.close();
     await runtime.stop();
     await registry.closeAll();
