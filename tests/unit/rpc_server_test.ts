@@ -77,3 +77,26 @@ Deno.test("more requests than may be open are refused, and told that they can be
   );
   assert.equal(answers.length, most + 2);
 });
+
+Deno.test("a request that is given up is answered at once, while the pipe goes on", async () => {
+  const stage = await openApiStage();
+  const { address } = await stage.run(stage.client().spawn({ agent: "tester" }));
+  const cancel = `${JSON.stringify({ jsonrpc: "2.0", method: "request/cancel", params: { id: 1 } })}\n`;
+  const input = inputOf([line(1, "watch", { address }), line(2, "watch", { address }), cancel], false);
+  const ended: number[] = [];
+  const output = {
+    write: (bytes: Uint8Array) => {
+      const message = JSON.parse(new TextDecoder().decode(bytes));
+      if (message.result !== undefined) ended.push(message.id);
+      return Promise.resolve(bytes.length);
+    },
+  };
+  const caller = { principal: someProgram, scopes: programScopes };
+  const server = new RpcServer({ api: stage.api, caller, input, output, seams: stage.world.seams });
+  const running = server.run();
+  for (let turns = 0; turns < 10; turns++) await stage.world.settle();
+  assert.deepEqual(ended, [1]);
+  server.drain();
+  await stage.run(running);
+  assert.deepEqual(ended, [1, 2]);
+});
