@@ -45,7 +45,10 @@ export const SpawnParams = z.strictObject({
   rights: SpawnRights.exactOptional(),
   /** The agent that it becomes a child of: its budget is carved out of the parent's, its rights are a part of them. */
   parent: AgentAddress.exactOptional(),
-  /** What becomes of it if the program that began it goes away. Default `detach`: it goes on. */
+  /**
+   * What becomes of it if the program that began it goes away: its pipe ends, or its heartbeat lapses. Default `detach`:
+   * it goes on, as long as a runtime runs.
+   */
   on_parent_exit: z.enum(["stop", "detach"]).exactOptional(),
 });
 /** Begins an agent. */
@@ -139,6 +142,19 @@ export const apiMethods = {
       reason: reason.exactOptional(),
     }),
     result: z.strictObject({ address: AgentAddress, state: z.literal("closed") }),
+  },
+  /**
+   * Says that the program is there, and will say so again within `every_ms`; who begins agents that stop with it sends
+   * one first. A repeat is harmless, so it takes no key. Not for programs on a pipe: the pipe tells.
+   */
+  heartbeat: {
+    kind: "query",
+    scope: "sessions:write",
+    params: z.strictObject({
+      every_ms: z.int().min(apiLimits.heartbeatMsMin).max(apiLimits.heartbeatMsMax),
+    }),
+    /** When the program counts as gone if nothing more is heard, in milliseconds since the epoch. */
+    result: z.strictObject({ lapses_at: z.number() }),
   },
   get: { kind: "query", scope: "sessions:read", params: address, result: AgentView },
   list: {

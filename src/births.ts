@@ -76,15 +76,19 @@ export async function createSession(
 
 /** Creates a session by a command, once. */
 export function spawnSession(kernel: Kernel, order: SpawnOrder): Promise<Made> {
-  const { draft, ref, content, owner, name, labels } = order;
+  const { draft, ref, content, owner, name, labels, rows: own = () => [] } = order;
   const address: RootAddress = `session/${kernel.seams.nextId("ses")}`;
   const known = {
     owner: principalText(owner),
     ...(name === undefined ? {} : { name }),
     ...(labels === undefined ? {} : { labels }),
   };
-  const make = (rows: BirthRows) =>
-    createSession(kernel, { ...draft, principal: owner }, { address, rows, ...known });
+  const make = async (rows: BirthRows) =>
+    await createSession(kernel, { ...draft, principal: owner }, {
+      address,
+      rows: [...rows, ...own(address)],
+      ...known,
+    });
   return createOnce(kernel, { ref, content, address, name, make });
 }
 

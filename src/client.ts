@@ -65,6 +65,7 @@ const calls = [
   "answer",
   "cancel",
   "stop",
+  "heartbeat",
   "get",
   "list",
   "tree",
@@ -155,11 +156,42 @@ export async function openTroupe(options: TroupeOptions): Promise<ActorClient> {
     goesOn: true,
   });
   const api = await host.openApi({ shelf, mode: "auto" });
-  const caller = { principal: localOperator, scopes: new Set(ApiScope.options) };
+  const connection = api.connect();
+  const scopes = new Set(ApiScope.options);
+  const caller = { principal: localOperator, scopes, connection: connection.id };
   const carrier = inProcess(api, caller, () => seams.nextId("req"));
   const close = async () => {
     await carrier.close();
+    await connection.end();
     await host.close();
   };
   return createClient({ ...carrier, close }, () => seams.nextId("key"));
+}
+
+/** What {@linkcode spawnTroupe} starts. */
+export interface SpawnTroupeOptions {
+  /** The `troupe` program: a path, or a name that is looked up in `PATH`. Default `troupe`. */
+  readonly command?: string;
+  /** What comes before `serve --stdio`: where `command` is Deno, how it runs the source. */
+  readonly before?: readonly string[];
+  /** What comes behind it: agents and options, as in `troupe serve --help`. */
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  /** Its whole environment. Default: that of this program. */
+  readonly env?: { readonly [name: string]: string };
+}
+
+/**
+ * Starts a runtime as a child of this program and gives its client. It holds its store until `close`, or until this
+ * program ends, however that happens: then agents begun with `on_parent_exit: stop` are stopped.
+ */
+export async function spawnTroupe(options: SpawnTroupeOptions): Promise<ActorClient> {
+  const { command = "troupe", before = [], args, cwd = Deno.cwd(), env = Deno.env.toObject() } = options;
+  const [{ createSystemSeams }, { startTroupe }] = await Promise.all([
+    import("./system_seams.ts"),
+    import("./api/spawned_troupe.ts"),
+  ]);
+  const { clock, nextId } = createSystemSeams({ log: () => {} });
+  const carrier = startTroupe({ command, args: [...before, "serve", "--stdio", ...args], cwd, env, clock });
+  return createClient(carrier, () => nextId("key"));
 }

@@ -1,4 +1,6 @@
 /** Sessions and messages that come from somebody else than the operator at this machine. */
+import type { RootAddress } from "../schemas/ids.ts";
+import type { BirthRows } from "./kernel/create_once.ts";
 import type { CommandRef } from "../schemas/message.ts";
 import { localOperator, type Principal } from "../schemas/principal.ts";
 import type { Labels } from "../schemas/spawned.ts";
@@ -13,6 +15,8 @@ export interface SpawnOrder {
   readonly owner: Principal;
   readonly name?: string | undefined;
   readonly labels?: Labels | undefined;
+  /** Rows that are set with its birth, if it is new. What it throws refuses the session. */
+  readonly rows?: ((address: RootAddress) => BirthRows) | undefined;
 }
 
 /** How a command is known: by whom it is given, and under which key. Without a key it is one of its own. */

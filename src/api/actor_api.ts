@@ -14,6 +14,7 @@ import type { ApiCallContext, ApiParts } from "./api_parts.ts";
 import type { Caller } from "./caller.ts";
 import { exportSession } from "./export_session.ts";
 import { answer, questions } from "./questions.ts";
+import { heartbeat } from "./heartbeat.ts";
 import { spawn } from "./spawn.ts";
 import { ask, cancel, send, stop } from "./turns.ts";
 import { budget, get, list, tree, why } from "./views.ts";
@@ -27,6 +28,13 @@ export interface ApiRequest {
   /** Makes a repeat harmless; every command needs one. */
   readonly key?: string | undefined;
   readonly signal: AbortSignal;
+}
+
+/** A connection of a program, as its carrier holds it. */
+export interface ApiConnection {
+  readonly id: string;
+  /** The program is gone: stops what was to stop with it. Resolves when that has ended. */
+  end(): Promise<void>;
 }
 
 type CallMethods = {
@@ -45,6 +53,7 @@ const calls: CallMethods = {
   answer,
   cancel,
   stop,
+  heartbeat,
   get,
   list,
   tree,
@@ -79,6 +88,13 @@ export class ActorApi {
     const perform = Object.hasOwn(streams, method) ? streams[method as ApiStream] : undefined;
     if (perform === undefined) throw unknownMethod(method);
     yield* (perform as (context: ApiCallContext, given: unknown) => AsyncIterable<unknown>)(context, given);
+  }
+
+  /** Opens the connection of a program that is gone once the carrier ends it. */
+  connect(): ApiConnection {
+    const { fates } = this.#parts;
+    const id = fates.open();
+    return { id, end: () => fates.end(id) };
   }
 
   /** An error as the caller is told. What nobody foresaw goes to the log, whole. */

@@ -32,6 +32,7 @@ const passing: ReadonlySet<string> = new Set([
   "prompt_queue_full",
   "cancels_waiting",
   "draining",
+  "requests_too_many",
   "session_elsewhere",
   "lease_lost",
 ]);

@@ -7,6 +7,7 @@ import type { Runtime } from "../runtime.ts";
 import type { Seams } from "../seams.ts";
 import type { AgentShelf } from "./agent_shelf.ts";
 import type { Caller } from "./caller.ts";
+import type { Fates } from "./fates.ts";
 
 /** What the methods are carried out with. */
 export interface ApiParts {
@@ -17,6 +18,7 @@ export interface ApiParts {
   readonly config: HostConfig;
   readonly declarer: Declarer;
   readonly shelf: AgentShelf;
+  readonly fates: Fates;
   /** The freest mode that a session may be begun in. */
   readonly mode: PermissionMode;
 }

@@ -6,6 +6,8 @@ import type { Principal } from "../../schemas/principal.ts";
 export interface Caller {
   readonly principal: Principal;
   readonly scopes: ReadonlySet<ApiScope>;
+  /** The connection whose end tells that the program is gone; without one, its heartbeat tells. */
+  readonly connection?: string | undefined;
 }
 
 /** True if a caller sees everything of the store: the operator, and who has the right `admin`. */

@@ -14,6 +14,7 @@ import { builtinSources } from "../tools/builtin.ts";
 import type { OfferedAgent } from "./agent_shelf.ts";
 import { ApiFailure } from "./api_failure.ts";
 import type { ApiCallContext } from "./api_parts.ts";
+import { connectionOf } from "./fates.ts";
 import { spawnChild } from "./spawn_child.ts";
 import { sessionFor } from "./visible.ts";
 
@@ -31,6 +32,7 @@ export async function spawn(
   const { definition, coreRevision, place, servers } = await agentOf(context, given.agent);
   const { agent, mode, scope } = narrowed(definition, given.rights ?? {}, parts.mode);
   const { runtime, declarer, config } = parts;
+  const connection = given.on_parent_exit === "stop" ? connectionOf(caller) : undefined;
   const { address, isNew } = await runtime.spawnSession({
     draft: {
       agent,
@@ -49,6 +51,9 @@ export async function spawn(
     owner: caller.principal,
     name: given.name,
     labels: given.labels,
+    rows: connection === undefined
+      ? undefined
+      : (address) => parts.fates.rowsOf(connection, address, caller.principal),
   });
   if (given.prompt !== undefined && isNew) {
     // A key of its own that follows from this one: a repeat after a crash in between gives the same prompt, once.
@@ -57,6 +62,10 @@ export async function spawn(
       by: caller.principal,
     });
     await accepted();
+  }
+  // The program may have gone while this was being done.
+  if (isNew && connection !== undefined && !parts.fates.isAlive(connection)) {
+    await parts.fates.end(connection);
   }
   return { address, is_new: isNew };
 }

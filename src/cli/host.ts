@@ -4,6 +4,7 @@ import { connectDoor } from "../door/client.ts";
 import { DoorError, doorVersion } from "../door/protocol.ts";
 import { createRemoteHost } from "../door/remote_host.ts";
 import type { ActingHost, Host } from "../host/host.ts";
+import type { OwnerHost } from "../host/open_host.ts";
 import { readHostSettings, storeLocation } from "../host/home.ts";
 import { openReaderHost, refuseMissing } from "../host/reader_host.ts";
 import { isAddress } from "../journal/remote_address.ts";
@@ -45,6 +46,15 @@ export async function openActing(cli: Cli, options: ActingOptions): Promise<Acti
     const { openOwner } = await import("../host/open_host.ts");
     return await openOwner({ ...options, seams: cli.seams, env: cli.env, self: cli.self });
   });
+}
+
+/** Opens a store as its owner, to offer it to programs. Refused with `store_in_use` if another process keeps it. */
+export async function openServing(cli: Cli, location: string, config: HostConfig): Promise<OwnerHost> {
+  const { openOwner } = await import("../host/open_host.ts");
+  const { seams, env, self } = cli;
+  // Whoever may decide answers later, by the API or `troupe answer`.
+  const owner = { location, config, seams, env, self, isAttended: true, goesOn: true };
+  return await patiently(cli, () => openOwner(owner), () => Promise.resolve(undefined));
 }
 
 /** The living owner of a store, for commands that make sense only then. Refuses if there is none. */

@@ -2,12 +2,12 @@
 import { sessionsAbove } from "../ancestors.ts";
 import type { ActorApi } from "../api/actor_api.ts";
 import type { AgentShelf } from "../api/agent_shelf.ts";
+import { Fates } from "../api/fates.ts";
 import { ArtifactFolder } from "../commands/artifacts.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
 import { openKvStore } from "../journal/kv_store.ts";
 import type { Store } from "../journal/store.ts";
-import { limits } from "../../schemas/limits.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
 import { createLogins } from "./logins.ts";
 import { tokenVariable } from "../journal/remote_address.ts";
@@ -33,6 +33,7 @@ import { makeKnown } from "./known.ts";
 import { readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
 import { eraFile, EraStore } from "./eras.ts";
+import { part } from "./farewell.ts";
 import { readFingerprintKey } from "./fingerprint_key.ts";
 import type { Env } from "./home.ts";
 import { pinFolder, PinStore } from "./pins.ts";
@@ -217,24 +218,6 @@ async function doorOptions(location: string, { clock, log }: Seams): Promise<Doo
   return { now };
 }
 
-/** Ends every server in the journal too, so that the next start finds nothing open. What does not answer is killed. */
-async function part(
-  connections: Connections,
-  { tellConnection, seams: { clock } }: HostServices,
-): Promise<void> {
-  const message = {
-    type: "connection.close",
-    reason: "The runtime stops",
-    drainMs: limits.mcpFarewellDrainMs,
-  } as const;
-  const told = connections.busy.map((root) => tellConnection(root, message).catch(() => {}));
-  if (told.length === 0) return;
-  const enough = new AbortController();
-  const late = clock.sleepUntil(clock.now() + limits.mcpFarewellMs, enough.signal);
-  await Promise.race([Promise.all(told), late]);
-  enough.abort();
-}
-
 interface Opened {
   readonly lock: StoreLock;
   readonly isShared: boolean;
@@ -253,6 +236,7 @@ interface Opened {
 async function openWithDoor(opened: Opened): Promise<OwnerHost> {
   const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs } = opened;
   const doors: Door[] = [];
+  const fates = new Fates({ runtime, seams, isShared: opened.isShared });
   const host = createLocalHost({
     runtime,
     config,
@@ -265,6 +249,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
         if (!hurry) await door.idle();
         await door.close({ hurry });
       }
+      fates.stop();
       if (hurry) registry.killAll();
       else await Promise.all([farewell(), registry.endCommands()]);
       await runtime.stop();
@@ -275,6 +260,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
     },
   });
   try {
+    await fates.begin();
     // Who shares a store is on any machine, and the door is on loopback.
     if (!opened.isShared) {
       const door = await openDoor({ host, seams });
@@ -286,10 +272,11 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       openApi: async (offer) => {
         // Loaded here: most commands need none of it.
         const { ActorApi } = await import("../api/actor_api.ts");
-        return new ActorApi({ runtime, host, seams, config, declarer, ...offer });
+        return new ActorApi({ runtime, host, seams, config, declarer, fates, ...offer });
       },
     };
   } catch (error) {
+    fates.stop();
     for (const door of doors) await door.close();
     await runtime.stop();
     await registry.closeAll();

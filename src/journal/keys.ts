@@ -100,6 +100,10 @@ export const keys = {
   scope: (digest: string): StoreKey => ["scope", id(digest)],
   /** The session that a principal calls by this name. */
   named: (principal: string, name: string): StoreKey => ["named", id(principal), id(name)],
+  /** A session that is stopped once this connection of a program is over: deleted when it has ended. */
+  fate: (connection: string, address: string): StoreKey => ["fate", id(connection), id(address)],
+  /** How often a program has promised to show that it is there. */
+  heart: (connection: string): StoreKey => ["heart", id(connection)],
   /** How often the recovery of a root was begun and not ended. */
   recover: (address: string): StoreKey => ["recover", id(address)],
 } as const;
@@ -124,6 +128,9 @@ export const prefixes = {
   scopes: ["scope"],
   recovers: ["recover"],
   names: ["named"],
+  fates: ["fate"],
+  fate: (connection: string): StoreKey => ["fate", id(connection)],
+  hearts: ["heart"],
   blobs: ["blob"],
   blobChunks: ["blobc"],
   /** Of a store that several runtimes share: who owns a root, and until when (K17). */

@@ -35,6 +35,8 @@ export interface Child {
   readonly stdout: ReadableStream<Uint8Array>;
   /** Writes in order. Rejects with {@linkcode ProcessError} `process_input_closed` once the child does not read any more. */
   write(bytes: Uint8Array): Promise<void>;
+  /** Ends its input, once everything before has been written: how most programs are asked to end. */
+  endInput(): void;
   /** Resolves when the process itself has ended, its group is gone and its last words are in `stderr`. Never rejects. */
   readonly ended: Promise<ChildEnd>;
   /** The last that it wrote to standard error. Raw: it may hold anything. */
@@ -88,6 +90,10 @@ class RunningChild implements Child {
 
   write(bytes: Uint8Array): Promise<void> {
     return this.#input.write(bytes);
+  }
+
+  endInput(): void {
+    this.#input.close();
   }
 
   stderr(): string {

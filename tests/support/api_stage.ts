@@ -5,6 +5,7 @@ import { AgentDefinition } from "../../schemas/agent.ts";
 import { HostConfig } from "../../schemas/config.ts";
 import type { Principal } from "../../schemas/principal.ts";
 import { ActorApi } from "../../src/api/actor_api.ts";
+import { Fates } from "../../src/api/fates.ts";
 import type { AgentShelf } from "../../src/api/agent_shelf.ts";
 import type { Caller } from "../../src/api/caller.ts";
 import { type ActorClient, createClient, inProcess } from "../../src/client.ts";
@@ -52,7 +53,10 @@ export async function openApiStage(
     logs: new TaskLogs(),
     release: () => Promise.resolve(),
   });
+  const fates = new Fates({ runtime, seams: world.seams });
+  await settled(world, fates.begin());
   const api = new ActorApi({
+    fates,
     runtime,
     host,
     seams: world.seams,
@@ -64,9 +68,9 @@ export async function openApiStage(
   return {
     ...stage,
     api,
-    client: ({ principal = someProgram, scopes = programScopes } = {}) =>
+    client: ({ principal = someProgram, scopes = programScopes, connection } = {}) =>
       createClient(
-        inProcess(api, { principal, scopes }, () => world.seams.nextId("req")),
+        inProcess(api, { principal, scopes, connection }, () => world.seams.nextId("req")),
         () => world.seams.nextId("key"),
       ),
     run: (promise) => settled(world, promise),
