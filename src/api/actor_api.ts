@@ -8,7 +8,9 @@ import {
   type ApiStream,
 } from "../../schemas/api.ts";
 import type { ApiError } from "../../schemas/api_error.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
+import { principalText } from "../../schemas/principal.ts";
 import { ApiFailure, describeError } from "./api_failure.ts";
 import type { ApiCallContext, ApiParts } from "./api_parts.ts";
 import type { Caller } from "./caller.ts";
@@ -79,6 +81,17 @@ export class ActorApi {
     const perform = Object.hasOwn(streams, method) ? streams[method as ApiStream] : undefined;
     if (perform === undefined) throw unknownMethod(method);
     yield* (perform as (context: ApiCallContext, given: unknown) => AsyncIterable<unknown>)(context, given);
+  }
+
+  /** True if this command was carried out before: its key is known. */
+  async wasAsked({ principal }: Caller, key: string | undefined): Promise<boolean> {
+    const { journal } = this.#parts.runtime;
+    return key !== undefined && await journal.readCommand(principalText(principal), key) !== undefined;
+  }
+
+  /** Where the journal of an agent stands. For who was let in to it. */
+  async headOf(address: RootAddress): Promise<number> {
+    return (await this.#parts.host.readHead(address)).seq;
   }
 
   /** An error as the caller is told. What nobody foresaw goes to the log, whole. */
