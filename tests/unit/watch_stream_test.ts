@@ -59,9 +59,7 @@ Deno.test("what the journal holds already waits for its reader, however much it 
 Deno.test("a watch of which nothing is heard shows every 15 seconds that it stands", async () => {
   const quiet = Promise.withResolvers<void>();
   const { world, stream } = streamOf(
-    (async function* () {
-      await quiet.promise;
-    })(),
+    { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: await quiet.promise }) }) },
     0,
   );
   const reader = stream.getReader();
