@@ -132,7 +132,7 @@ async function listen(
 
 /** Serves until the process is asked to end, and then ends in time, however much is asked for at once (F03, F04). */
 async function serveUntilAsked(
-  { seams: { clock }, onInterrupt, terminal }: Cli,
+  { seams: { clock, log }, onInterrupt, terminal }: Cli,
   server: HttpServer,
   host: OwnerHost,
 ): Promise<ExitCode> {
@@ -158,5 +158,6 @@ async function serveUntilAsked(
   } else await closed;
   done.abort();
   stop();
+  log({ level: "info", event: "shutdown", detail: { in_time: !late.signal.aborted } });
   return exitCodes.ok;
 }

@@ -46,6 +46,36 @@ Deno.test("asked twice to end, the server tells who waits how far it is, and end
     assert.equal((await next.running.ended).code, 0);
   }));
 
+Deno.test("asked to end under load, the server answers what it accepted, refuses the rest, and ends well (F03)", () =>
+  onStage(async (stage) => {
+    stage.debug();
+    await writeAgent(stage, "answers:\n  - text: Hello\n");
+    const { running, url, token } = await serve(stage);
+    const post = async (path: string, key: string, body: unknown) => {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        "idempotency-key": key,
+      };
+      const answer = await fetch(`${url}/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+      return { status: answer.status, body: await answer.json() };
+    };
+    const spawned = await Promise.all(
+      Array.from({ length: 12 }, (_, at) => post("/agents", `s${at}`, { agent: "tester" })),
+    );
+    const asked = spawned.map(({ body: { address } }, at) =>
+      post(`/actors/${address}/ask`, `a${at}`, { text: "Hi" })
+    );
+    await Promise.race(asked);
+    running.signal("SIGTERM");
+    for (const { status, body } of await Promise.all(asked)) {
+      assert.ok(status === 200 ? body.text === "Hello" : body.code === "draining", JSON.stringify(body));
+    }
+    const { code, err } = await running.ended;
+    assert.equal(code, 0);
+    assert.match(err, /shutdown .*"in_time":true/);
+  }));
+
 Deno.test("serve listens on this machine alone, at a port that is free, with a token that others cannot read", () =>
   onStage(async (stage) => {
     await writeAgent(stage, readScript);
