@@ -13,6 +13,7 @@ const statuses: { readonly [code: string]: number } = {
   idempotency_key_missing: 400,
   idempotency_key_invalid: 400,
   message_invalid: 400,
+  decision_not_offered: 400,
   agent_invalid: 400,
   id_too_long: 400,
   body_incomplete: 400,
@@ -37,14 +38,20 @@ const statuses: { readonly [code: string]: number } = {
   root_not_found: 404,
   child_not_found: 404,
   task_not_found: 404,
+  relay_target_unknown: 404,
   method_not_allowed: 405,
   body_too_slow: 408,
-  // What stands against it.
+  // What stands against it: too late, again with another content, or asked of the wrong runtime (CM-121).
+  lease_lost: 409,
+  session_elsewhere: 409,
   idempotency_key_reuse: 409,
+  address_taken: 409,
   question_changed: 409,
   session_closed: 409,
+  root_quarantined: 409,
   body_too_large: 413,
   value_too_large: 413,
+  too_large: 413,
   content_type_refused: 415,
   // Too much at once.
   rate_limited: 429,
@@ -56,9 +63,9 @@ const statuses: { readonly [code: string]: number } = {
   // Not now.
   draining: 503,
   store_busy: 503,
-  store_full: 503,
+  store_full: 507,
   store_fenced: 503,
-  root_quarantined: 503,
+  runtime_stopped: 503,
 };
 
 /** The status of a refusal. What has none of its own was understood, and cannot be done as it is: 422. */

@@ -93,7 +93,7 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
     }));
   try {
     const api = await host.openApi({ shelf, mode: given.mode ?? "default" });
-    const authenticator = await openTokenFile(location, seams.digest);
+    const authenticator = await openTokenFile(host.beside, seams.digest);
     const { rate = apiLimits.rate.perSecond } = given;
     const server = await listen(openHttpServer, {
       api,
