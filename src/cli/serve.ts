@@ -139,8 +139,11 @@ async function serveUntilAsked(
   const asked = Promise.withResolvers<void>();
   const late = new AbortController();
   const done = new AbortController();
-  const lateIn = (ms: number) =>
-    void clock.sleepUntil(clock.now() + ms, done.signal).then(() => done.signal.aborted || late.abort());
+  let withinMs: number = apiLimits.drainMs;
+  const lateIn = (ms: number) => {
+    withinMs = ms;
+    clock.sleepUntil(clock.now() + ms, done.signal).then(() => done.signal.aborted || late.abort());
+  };
   let times = 0;
   const stop = onInterrupt(() => {
     if (++times === 1) terminal.err.line("Ending: what was accepted is answered first");
@@ -158,6 +161,6 @@ async function serveUntilAsked(
   } else await closed;
   done.abort();
   stop();
-  log({ level: "info", event: "shutdown", detail: { in_time: !late.signal.aborted } });
+  log({ level: "info", event: "shutdown", detail: { within_ms: withinMs, in_time: !late.signal.aborted } });
   return exitCodes.ok;
 }

@@ -15,6 +15,7 @@ async function serve(stage: Stage) {
 
 Deno.test("asked twice to end, the server tells who waits how far it is, and ends; the next one goes on (F04)", () =>
   onStage(async (stage) => {
+    stage.debug();
     await writeAgent(stage, readScript);
     await stage.write(askPolicy);
     const { running, url, token } = await serve(stage);
@@ -30,7 +31,9 @@ Deno.test("asked twice to end, the server tells who waits how far it is, and end
     assert.deepEqual([late.status, (await late.json()).code], [503, "draining"]);
     running.signal("SIGTERM");
     assert.deepEqual(await asked, { state: "running", address });
-    assert.equal((await running.ended).code, 0);
+    const left = await running.ended;
+    assert.equal(left.code, 0);
+    assert.match(left.err, /shutdown .*"within_ms":1000,"in_time":false/);
     await client.close();
     const next = await serve(stage);
     assert.equal(next.token, token);
@@ -73,7 +76,7 @@ Deno.test("asked to end under load, the server answers what it accepted, refuses
     }
     const { code, err } = await running.ended;
     assert.equal(code, 0);
-    assert.match(err, /shutdown .*"in_time":true/);
+    assert.match(err, /shutdown .*"within_ms":10000,"in_time":true/);
   }));
 
 Deno.test("serve listens on this machine alone, at a port that is free, with a token that others cannot read", () =>
