@@ -3,7 +3,14 @@ import { globalName, isOnlyName, keyName, liesIn, type Node, projectPath } from 
 
 const runtimePlaces = ["schemas/", "actors/", "src/", "main.ts"];
 const seamPlaces = ["src/seams.ts", "src/system_seams.ts"];
-const outsidePlaces = ["src/effects/", "src/mcp/", "src/processes/", "src/door/", "src/net/"];
+const outsidePlaces = [
+  "src/effects/",
+  "src/mcp/",
+  "src/processes/",
+  "src/door/",
+  "src/net/",
+  "src/api/http/",
+];
 
 /** Names that bring in time, chance, identity or a log. A name ending in a dot stands for all its members. */
 const ambientNames = new Set([

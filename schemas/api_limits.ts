@@ -19,8 +19,32 @@ export const apiLimits = {
   rpcRequestsMax: 32,
   /** Answers that wait for a slow reader of a pipe, in bytes; with more of them, nothing is read. */
   rpcUnwrittenBytesMax: 1_048_576,
-  /** How long a runtime that stops waits for what it has accepted. */
+  /** Bytes of such events (F33). */
+  watchBytesMax: 1_048_576,
+  /** Time that a watcher who was told `slow_consumer` has to read what waits for it, in milliseconds. */
+  slowWatcherMs: 5_000,
+  /** Time without a word after which a watcher is shown that the connection stands, in milliseconds. */
+  heartbeatMs: 15_000,
+  /** Pause before a watcher comes again, in milliseconds. */
+  watchRetryMs: 1_000,
+  /** Time for all headers of a request, in milliseconds. */
+  headersMs: 10_000,
+  /** Time for the body of a request, in milliseconds (B12). */
+  bodyMs: 30_000,
+  /** Connections at once. What comes above is closed at once. */
+  connectionsMax: 4_096,
+  /** Arrays and objects inside each other in a body (GA-25). */
+  bodyDepthMax: 64,
+  /** Requests a second of one principal to one agent by one route, and how many may come at once (GA-51). */
+  rate: { perSecond: 20, burst: 40 },
+  /** Refused tokens a second of one peer, and how many may come at once (B15). */
+  refusedTokens: { perSecond: 1, burst: 10 },
+  /** Rates that are kept in mind; the oldest is forgotten. */
+  ratesMax: 10_000,
+  /** Time for what was accepted when the server is asked to end, in milliseconds (F03). */
   drainMs: 10_000,
-  /** The same, once somebody is in a hurry. */
+  /** The same when it is asked again, in milliseconds (F04). */
   hurriedDrainMs: 1_000,
+  /** Time for the last words to those who still wait after that, in milliseconds. */
+  farewellMs: 500,
 } as const;

@@ -110,6 +110,26 @@ export function inProcess(api: ActorApi, caller: Caller, newId: () => string): C
   };
 }
 
+/** What {@linkcode connect} reaches. */
+export interface ConnectOptions {
+  /** As `troupe serve` prints it. */
+  readonly url: string;
+  readonly token: string;
+}
+
+/**
+ * The client of a server that another process runs: the same as in process. A lost connection is taken up again: commands
+ * are sent once more with their key, and a watch goes on behind the last event that it gave.
+ */
+export async function connect(options: ConnectOptions): Promise<ActorClient> {
+  const [{ createSystemSeams }, { httpCarrier }] = await Promise.all([
+    import("./system_seams.ts"),
+    import("./api/http/http_carrier.ts"),
+  ]);
+  const { clock, nextId } = createSystemSeams({ log: () => {} });
+  return createClient(httpCarrier({ ...options, clock }), () => nextId("key"));
+}
+
 /** What {@linkcode openTroupe} opens. */
 export interface TroupeOptions {
   /** File of the store; made if it is not there. */

@@ -8,7 +8,9 @@ import {
   type ApiStream,
 } from "../../schemas/api.ts";
 import type { ApiError } from "../../schemas/api_error.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
+import { principalText } from "../../schemas/principal.ts";
 import { ApiFailure, describeError } from "./api_failure.ts";
 import type { ApiCallContext, ApiParts } from "./api_parts.ts";
 import type { Caller } from "./caller.ts";
@@ -95,6 +97,17 @@ export class ActorApi {
     const { fates } = this.#parts;
     const id = fates.open();
     return { id, end: () => fates.end(id) };
+  }
+
+  /** True if this command was carried out before: its key is known. */
+  async wasAsked({ principal }: Caller, key: string | undefined): Promise<boolean> {
+    const { journal } = this.#parts.runtime;
+    return key !== undefined && await journal.readCommand(principalText(principal), key) !== undefined;
+  }
+
+  /** Where the journal of an agent stands. For who was let in to it. */
+  async headOf(address: RootAddress): Promise<number> {
+    return (await this.#parts.host.readHead(address)).seq;
   }
 
   /** An error as the caller is told. What nobody foresaw goes to the log, whole. */

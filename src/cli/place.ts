@@ -78,16 +78,25 @@ async function homeOf(
   agent: LoadedAgent,
   { given, settings }: PlaceRequest,
 ): Promise<SessionHome> {
-  const folder = workspaceFolder(given.workspace, { env: cli.env, settings, cwd: cli.cwd });
-  const workspace = await realPath(cli, folder, "workspace");
-  if (!(await Deno.stat(workspace)).isDirectory) {
-    throw new UsageError("workspace_invalid", `Cannot use "${folder}" as workspace: it is not a folder`);
-  }
+  const workspace = await workspaceOf(cli, given.workspace, settings);
   if (given.script === undefined) return { agent: agent.home, workspace };
   return { agent: agent.home, workspace, script: await realPath(cli, given.script, "script") };
 }
 
-async function realPath(cli: Cli, path: string, what: string): Promise<string> {
+/** The folder that file tools may read, as an absolute, real path. */
+export async function workspaceOf(
+  cli: Cli,
+  asked: string | undefined,
+  settings: PlaceRequest["settings"],
+): Promise<string> {
+  const folder = workspaceFolder(asked, { env: cli.env, settings, cwd: cli.cwd });
+  const workspace = await realPath(cli, folder, "workspace");
+  if ((await Deno.stat(workspace)).isDirectory) return workspace;
+  throw new UsageError("workspace_invalid", `Cannot use "${folder}" as workspace: it is not a folder`);
+}
+
+/** A path as it is for every process. `what` names it in a refusal. */
+export async function realPath(cli: Cli, path: string, what: string): Promise<string> {
   try {
     return await Deno.realPath(isAbsolute(path) ? path : `${cli.cwd}/${path}`);
   } catch {

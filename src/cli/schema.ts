@@ -46,15 +46,28 @@ export const command = defineCommand({
     "Prints the JSON Schema (draft 2020-12) of a file or message; without NAME, the names. The schemas are made from",
     "those that troupe itself parses with.",
   ],
-  options: {},
-  examples: ["troupe schema", "troupe schema agent > agent.schema.json"],
-  run: ({ cli, args }) => {
+  options: {
+    openapi: {
+      kind: "flag",
+      help: "print the description of the API that troupe serve offers (OpenAPI 3.1)",
+    },
+  },
+  examples: ["troupe schema", "troupe schema agent > agent.schema.json", "troupe schema --openapi"],
+  run: async ({ cli, args, options }) => {
     const { out } = cli.terminal;
     const [name] = args;
+    if (options.openapi) {
+      if (name !== undefined) {
+        throw new UsageError("argument_unexpected", "--openapi is printed whole: leave NAME out");
+      }
+      const { openApiText } = await import("../api/http/openapi.ts");
+      out.line(openApiText());
+      return exitCodes.ok;
+    }
     if (name === undefined) {
       const width = Math.max(...Object.keys(schemas).map((one) => one.length));
       for (const [one, [, what]] of Object.entries(schemas)) out.line(`${one.padEnd(width)}  ${what}`);
-      return Promise.resolve(exitCodes.ok);
+      return exitCodes.ok;
     }
     const found = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
     if (found === undefined) {
@@ -65,6 +78,6 @@ export const command = defineCommand({
     // What people write: defaults may be left out. "Any JSON" has no shape to be described.
     const schema = z.toJSONSchema(found[0], { io: "input", unrepresentable: "any" });
     out.line(JSON.stringify({ title: name, ...schema }, undefined, 2));
-    return Promise.resolve(exitCodes.ok);
+    return exitCodes.ok;
   },
 });

@@ -6,10 +6,11 @@ import { localOperator, Principal } from "../../schemas/principal.ts";
 import type { ActorApi } from "../api/actor_api.ts";
 import type { Caller } from "../api/caller.ts";
 import type { Cli } from "./cli.ts";
-import { readHostSettings, storeLocation, workspaceFolder } from "../host/home.ts";
+import { readHostSettings, storeLocation } from "../host/home.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit.ts";
 import { openServing } from "./host.ts";
 import type { OptionValues } from "./options.ts";
+import { realPath, workspaceOf } from "./place.ts";
 
 /** Who the program at the other end is. Whoever starts this process says it: a pipe needs no token. */
 export const stdioOptions = {
@@ -80,13 +81,13 @@ export interface ServeGiven extends Given {
 export async function serveStdio(cli: Cli, given: ServeGiven, agents: readonly string[]): Promise<ExitCode> {
   const caller = stdioCaller(given);
   const settings = await readHostSettings(cli.env);
-  const folder = workspaceFolder(given.workspace, { env: cli.env, settings, cwd: cli.cwd });
+  const workspace = await workspaceOf(cli, given.workspace, settings);
   const { openFolderShelf } = await import("../api/folder_shelf.ts");
   const shelf = await openFolderShelf({
     agents,
     cwd: cli.cwd,
-    workspace: await Deno.realPath(folder),
-    ...(given.script === undefined ? {} : { script: await Deno.realPath(given.script) }),
+    workspace,
+    ...(given.script === undefined ? {} : { script: await realPath(cli, given.script, "script") }),
     digest: cli.seams.digest,
   });
   const host = await openServing(cli, storeLocation(given.store, cli.env, settings), settings.config);

@@ -67,6 +67,8 @@ export interface OwnerOptions {
 
 /** The host of the process that owns its store: besides what every host does, it can offer its API to programs. */
 export interface OwnerHost extends ActingHost {
+  /** Path beside which this process keeps what is no part of the store. */
+  readonly beside: string;
   /** The actor API over this store. `mode` is the freest one that a session may be begun in. */
   openApi(offer: { readonly shelf: AgentShelf; readonly mode: PermissionMode }): Promise<ActorApi>;
 }
@@ -118,21 +120,8 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     answerers.denyUnheard(runtime.questions, (root) => sessionsAbove(runtime.kernel.records, root));
     const declarer = declarerOf(options, new Set(valueOf.keys()));
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
-    const owned = {
-      lock,
-      isShared,
-      runtime,
-      answerers,
-      config,
-      seams,
-      declarer,
-      registry,
-      homes,
-      http,
-      farewell,
-      logs,
-    };
-    return await openWithDoor(owned);
+    const own = { registry, homes, http, farewell, logs, declarer, answerers };
+    return await openWithDoor({ lock, beside: location, isShared, runtime, config, seams, ...own });
   } catch (error) {
     registry.killAll();
     await lock.release();
@@ -220,6 +209,7 @@ async function doorOptions(location: string, { clock, log }: Seams): Promise<Doo
 
 interface Opened {
   readonly lock: StoreLock;
+  readonly beside: string;
   readonly isShared: boolean;
   readonly runtime: Runtime;
   readonly answerers: Answerers;
@@ -269,6 +259,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
     }
     return {
       ...host,
+      beside: opened.beside,
       openApi: async (offer) => {
         // Loaded here: most commands need none of it.
         const { ActorApi } = await import("../api/actor_api.ts");

@@ -1,0 +1,194 @@
+/**
+ * The server of the API. It is that of `node:http`, for it alone bounds headers and bodies in time and connections in
+ * number: `Deno.serve` holds half a request for as long as its sender likes (B12, F35).
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { apiLimits } from "../../../schemas/api_limits.ts";
+import type { ActorApi } from "../actor_api.ts";
+import { ApiFailure } from "../api_failure.ts";
+import { checkHead, type HeadGuard, hostsOf, only } from "./head_guard.ts";
+import { createHttpApp, type HttpAppOptions, type HttpBindings, refusal } from "./http_app.ts";
+
+/** What is served, and where. */
+export interface HttpServerOptions extends Omit<HttpAppOptions, "bodyMs" | "rate"> {
+  readonly hostname: string;
+  /** 0: one that the system chooses. */
+  readonly port: number;
+  readonly rate?: HttpAppOptions["rate"];
+  readonly bodyMs?: number;
+  readonly headersMs?: number;
+}
+
+/** A server that listens. */
+export interface HttpServer {
+  readonly port: number;
+  /** As programs reach it. */
+  readonly url: string;
+  /**
+   * Takes nothing new, answers what was accepted, ends every watch, and closes. When `late` aborts, whoever still waits
+   * is told how far it is; what was accepted goes on at the next start.
+   */
+  drain(late: AbortSignal): Promise<void>;
+}
+
+const tracePattern = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** Begins to listen. */
+export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { hostname, port, headersMs = apiLimits.headersMs, bodyMs = apiLimits.bodyMs } = options;
+  const served = new Served({ ...options, bodyMs });
+  const server = createServer({
+    // A request without one is told so, by our own guard.
+    requireHostHeader: false,
+    headersTimeout: headersMs,
+    // The body has a deadline of its own, which answers; this one is for what never gets that far.
+    requestTimeout: headersMs + bodyMs,
+    connectionsCheckingInterval: Math.min(headersMs, 1_000),
+  }, (incoming, outgoing) => void served.answer(incoming, outgoing));
+  server.maxConnections = apiLimits.connectionsMax;
+  server.on("clientError", (_error, socket) => {
+    if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+    else socket.destroy();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, hostname, resolve);
+  });
+  const address = server.address();
+  const bound = typeof address === "object" && address !== null ? address.port : port;
+  served.guard = { hosts: hostsOf(hostname, bound) };
+  return {
+    port: bound,
+    url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${bound}`,
+    drain: (late) => served.drain(server, late),
+  };
+}
+
+/** What is being answered. */
+class Served {
+  guard: HeadGuard = { hosts: new Set() };
+  readonly #api: ActorApi;
+  readonly #seams: HttpServerOptions["seams"];
+  readonly #app: ReturnType<typeof createHttpApp>;
+  readonly #ending = new AbortController();
+  readonly #late = new AbortController();
+  readonly #open = new Set<Promise<void>>();
+
+  constructor({ rate, ...options }: Omit<HttpServerOptions, "bodyMs"> & { readonly bodyMs: number }) {
+    this.#api = options.api;
+    this.#seams = options.seams;
+    this.#app = createHttpApp({ ...options, rate });
+  }
+
+  /** Answers one request. Never rejects. */
+  answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const answered = this.#answer(incoming, outgoing).catch(() => void outgoing.destroy());
+    this.#open.add(answered);
+    return answered.finally(() => this.#open.delete(answered));
+  }
+
+  async drain(server: Server, late: AbortSignal): Promise<void> {
+    const leave = () => this.#late.abort();
+    late.addEventListener("abort", leave, { once: true });
+    if (late.aborted) leave();
+    this.#ending.abort();
+    const over = new AbortController();
+    // Who was told and does not read is not waited for.
+    late.addEventListener("abort", () => this.#cut(server, over.signal), { once: true });
+    if (late.aborted) this.#cut(server, over.signal);
+    while (this.#open.size > 0) await Promise.all(this.#open);
+    over.abort();
+    late.removeEventListener("abort", leave);
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  }
+
+  #cut(server: Server, over: AbortSignal): void {
+    const { clock } = this.#seams;
+    clock.sleepUntil(clock.now() + apiLimits.farewellMs, over).then(() =>
+      over.aborted || server.closeAllConnections()
+    );
+  }
+
+  async #answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const { rawHeaders, method = "GET", url: target = "/" } = incoming;
+    const given = only(rawHeaders, "x-trace-id");
+    const trace = given !== undefined && tracePattern.test(given) ? given : this.#seams.nextId("req");
+    const gone = new AbortController();
+    const leave = () => gone.abort();
+    outgoing.once("close", leave);
+    this.#late.signal.addEventListener("abort", leave, { once: true });
+    const env: HttpBindings = {
+      incoming,
+      trace,
+      gone: gone.signal,
+      kill: () => void outgoing.destroy(),
+      ending: this.#ending.signal,
+    };
+    try {
+      if (this.#late.signal.aborted) leave();
+      await send(outgoing, await this.#responseOf({ method, target, env }), trace);
+    } finally {
+      this.#late.signal.removeEventListener("abort", leave);
+    }
+  }
+
+  async #responseOf(
+    { method, target, env }: {
+      readonly method: string;
+      readonly target: string;
+      readonly env: HttpBindings;
+    },
+  ): Promise<Response> {
+    const { rawHeaders } = env.incoming;
+    try {
+      const path = checkHead({ target, rawHeaders }, this.guard);
+      if (this.#ending.signal.aborted && !path.startsWith("/v1/health")) {
+        throw new ApiFailure(
+          "draining",
+          "The server ends: send it again, with the same key, to the next one",
+        );
+      }
+      if (method !== "GET" && method !== "POST") {
+        throw new ApiFailure("method_not_allowed", "Only GET and POST are known here");
+      }
+      return await this.#app.fetch(new Request(`http://troupe${path}`, { method }), env);
+    } catch (error) {
+      return refusal({ env }, this.#api, error);
+    }
+  }
+}
+
+/** Writes a response no faster than it is taken. */
+async function send(outgoing: ServerResponse, response: Response, trace: string): Promise<void> {
+  for (const [name, value] of response.headers) outgoing.setHeader(name, value);
+  outgoing.setHeader("x-trace-id", trace);
+  outgoing.setHeader("x-content-type-options", "nosniff");
+  outgoing.writeHead(response.status);
+  if (response.body === null) return await ended(outgoing);
+  const type = response.headers.get("content-type") ?? "";
+  // At once, so that a watcher of a quiet agent knows that it is heard.
+  if (type.startsWith("text/event-stream")) outgoing.flushHeaders();
+  const reader = response.body.getReader();
+  const closed = new Promise<void>((resolve) => outgoing.once("close", resolve));
+  let isClosed = false;
+  closed.then(() => isClosed = true);
+  const left = closed.then(() => ({ done: true, value: undefined }) as const);
+  for (let next = await Promise.race([reader.read(), left]); !next.done;) {
+    if (!outgoing.write(next.value)) {
+      await Promise.race([new Promise<void>((resolve) => outgoing.once("drain", resolve)), closed]);
+    }
+    next = await Promise.race([reader.read(), left]);
+  }
+  if (isClosed) return void await reader.cancel();
+  await ended(outgoing);
+}
+
+function ended(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    outgoing.once("close", resolve);
+    outgoing.end(resolve);
+  });
+}
