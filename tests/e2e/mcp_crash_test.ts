@@ -96,7 +96,9 @@ testProcesses(
     assert.deepEqual(question?.["decisions"], ["run_again", "mark_applied", "mark_not_applied", "abandon"]);
     const shown = await stage.output("questions");
     assert.match(shown, /This call may have happened\. What is true\?\n {2}tool {7}mcp\.doomed\.wait/);
-    await stage.output("answer", String(question?.["id"]), "mark_applied");
+    const settling = ["answer", String(question?.["id"]), "mark_applied"];
+    assertRefused(await stage.run(...settling), 2, "note_required", "Say how you know");
+    await stage.output(...settling, "--note", "it is on the bill");
     const ended = await running.ended;
     assert.equal(ended.code, 0, ended.err);
     assert.match(ended.out, /✓ mcp\.well\.wait .* well found/);
