@@ -25,6 +25,10 @@ class Shelf<T> {
     return value;
   }
 
+  clear(): void {
+    this.#values.clear();
+  }
+
   #letOldestGo(): void {
     for (const hash of this.#values.keys()) {
       if (holders.has(hash)) continue;
@@ -67,6 +71,13 @@ export function releaseHash(hash: Digest): void {
   const count = (holders.get(hash) ?? 0) - 1;
   if (count > 0) holders.set(hash, count);
   else holders.delete(hash);
+}
+
+/** Forgets everything and all holds: what a process knows that just began. */
+export function emptyLibrary(): void {
+  catalogs.clear();
+  offers.clear();
+  holders.clear();
 }
 
 /** True if something stands under the hash. */

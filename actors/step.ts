@@ -203,9 +203,10 @@ function enqueueOf(machine: AnyStateMachine, collect: Call): Act {
     stopChild: (id: string) => acts.push((step) => stop(step, id)),
   });
   return (step) => {
+    // Begun anew each time: what was collected before a throw is nobody's.
+    acts = [];
     collect({ ...argsOf(step), enqueue });
     const collected = acts;
-    acts = [];
     for (const act of collected) act(step);
   };
 }

@@ -64,7 +64,7 @@ export type HistoryScope = z.infer<typeof HistoryScope>;
 
 /** The host's configuration. Unknown keys are refused. */
 export const HostConfig = z.strictObject({
-  /** Where sessions are kept: a path of a KV file. */
+  /** Where sessions are kept: a path of a KV file, or the address of a remote KV. */
   store: z.string().max(4_096).optional(),
   /** The folder that file tools may read. */
   workspace: z.string().max(4_096).optional(),

@@ -19,6 +19,7 @@ import { type Kernel, KernelError, observe, tell } from "./kernel/kernel.ts";
 import type { LiveRoot } from "./kernel/live_root.ts";
 import { schedule } from "./kernel/pump.ts";
 import { snapshotOf } from "./kernel/write.ts";
+import { reach } from "./kernel/reach.ts";
 import { readSchedule } from "./schedules.ts";
 
 /** A fork to be made. */
@@ -39,6 +40,7 @@ export async function forkSession(
   order: ForkOrder,
   redactor: Redactor,
 ): Promise<ForkReport> {
+  await reach(kernel, order.session);
   const record = recordOf(kernel, order.session);
   const id = kernel.seams.nextId("ses");
   const identity = { address: `session/${id}`, catalog: `catalog/${id}`, model: order.model };
@@ -48,6 +50,9 @@ export async function forkSession(
   if (lineage === undefined) throw unreadable(order.session);
   const origin: ForkOrigin = { address: order.session, seq: order.at, hash: point.hash };
   const { root } = point;
+  // Its entries are copied with the epochs that they have, and epochs never fall.
+  const { ownership } = kernel.journal;
+  ownership.bear(identity.address, ownership.epochOf(order.session));
   await copyEntries(kernel, order, identity.address);
   const titleOf = (task: TaskId) => kernel.records.get(taskAddress(task, order.session))?.title ?? "";
   const closing = closeFork(kernel, root, { identity, origin, at: point.at, titleOf });
@@ -168,7 +173,7 @@ function writeFork(
     kind: "note",
     type: "session.forked",
     cause: seq,
-    epoch: kernel.journal.epoch,
+    epoch: kernel.journal.ownership.epochOf(address),
     body: throughJson(report) as unknown as Json,
   };
   root.seq = seq;

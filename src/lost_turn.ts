@@ -5,7 +5,7 @@ import type { CommandRef } from "../schemas/message.ts";
 import type { Conversations } from "./effects/conversation.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { Acknowledgements } from "./kernel/command.ts";
-import { KernelError } from "./kernel/kernel.ts";
+import { type Kernel, KernelError } from "./kernel/kernel.ts";
 import { peek, peekText } from "./peek.ts";
 import { reportOf, type TurnReport } from "./turn_report.ts";
 
@@ -13,11 +13,12 @@ import { reportOf, type TurnReport } from "./turn_report.ts";
 export interface ReportSources {
   readonly journal: Pick<Journal, "readEntries">;
   readonly conversations: Conversations;
+  readonly kernel: Pick<Kernel, "avoided">;
 }
 
 /** The report of a turn, once it is over: it has ended, or its session is out of service and it never will. */
 export async function reportWhenOver(
-  { journal, conversations }: ReportSources,
+  { journal, conversations, kernel }: ReportSources,
   session: RootAddress,
   { ref, reply }: Pick<Acknowledgements, "ref" | "reply">,
 ): Promise<TurnReport> {
@@ -25,6 +26,8 @@ export async function reportWhenOver(
     return await reportOf(conversations, session, await reply);
   } catch (error) {
     if (!(error instanceof KernelError) || error.code !== "root_quarantined") throw error;
+    // The next runtime tries again: who repeats the key there hears how the turn ended.
+    if (kernel.avoided.has(session)) throw error;
     const turn = await turnOf(journal, session, ref);
     // What is not in the journal was never accepted, and its sender knows that.
     if (turn === undefined) throw error;

@@ -24,19 +24,21 @@ import { findClosedQuestion } from "./effects/closed_question.ts";
 import { RawArguments } from "./effects/raw_arguments.ts";
 import { QuestionDesk, type QuestionDeskOptions } from "./effects/question_ask.ts";
 import { type Journal, openJournal } from "./journal/journal.ts";
+import type { Sharing } from "./journal/root_ownership.ts";
 import type { Store, StoreError } from "./journal/store.ts";
 import { type Acknowledgements, submit } from "./kernel/command.ts";
 import { type Kernel, KernelError, type KernelEvent, observersOf } from "./kernel/kernel.ts";
 import { begin } from "./kernel/patience.ts";
 import { passivateIdle } from "./kernel/passivate.ts";
-import { recover, type Recovery } from "./kernel/recover.ts";
+import type { Recovery } from "./kernel/recover.ts";
 import type { Made } from "./kernel/create_once.ts";
 import { createKernel, type KernelParts } from "./kernel/start.ts";
 import { halt, stop } from "./kernel/stop.ts";
 import { machineCode } from "./machine_code.ts";
+import { resume } from "./resume.ts";
 import { type ForkOrder, forkSession } from "./forks.ts";
 import type { ForkReport } from "../schemas/fork.ts";
-import { createSession, createSupervisor, declareServers, spawnSession } from "./births.ts";
+import { createSession, declareServers, spawnSession } from "./births.ts";
 import { createOwnPerformers } from "./own_performers.ts";
 import {
   type ProgramRegistration,
@@ -83,6 +85,8 @@ export interface RuntimeOptions {
   readonly programs?: readonly ProgramRegistration[];
   /** True: no schedule becomes due in this runtime. Default false. */
   readonly holdsSchedules?: boolean;
+  /** Set where other runtimes write the same store: each root then has an owner (K17). */
+  readonly sharing?: Sharing;
   /** Roots kept awake when idle. Default 1,000. */
   readonly awakeMax?: number;
 }
@@ -160,9 +164,6 @@ export interface Runtime {
   stop(): Promise<void>;
 }
 
-/** Address of the supervisor of all roots. */
-const supervisorAddress: RootAddress = "supervisor/main";
-
 /** Opens a store as its one owner, recovers what was open, and starts to run. */
 export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { seams, holdsSchedules = false } = options;
@@ -171,7 +172,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     if (made.kernel !== undefined) halt(made.kernel, error);
     options.onFatal?.(error);
   };
-  const journal = await openJournal({ store: options.store, seams, onFatal });
+  const journal = await openJournal({ store: options.store, seams, onFatal, sharing: options.sharing });
   const conversations = new Conversations(journal);
   const redactor = options.redactor ?? createDoorRedactor(undefined, { now: () => seams.clock.now() });
   const suspended = new SuspendedCalls<Attempt>();
@@ -224,9 +225,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     stateFormats: options.stateFormats,
   });
   made.kernel = kernel;
-  kernel.supervisor = supervisorAddress;
-  const recovery = await recover(kernel);
-  if (!kernel.records.has(supervisorAddress)) await createSupervisor(kernel, supervisorAddress);
+  const recovery = await resume(kernel, { holdsSchedules });
   const parts = { kernel, journal, questions, conversations, recovery, programs, schedules, tasks, agents };
   return runtimeOf(parts, { ...options, redactor });
 }

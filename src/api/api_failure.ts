@@ -32,6 +32,8 @@ const passing: ReadonlySet<string> = new Set([
   "prompt_queue_full",
   "cancels_waiting",
   "draining",
+  "session_elsewhere",
+  "lease_lost",
 ]);
 
 /** An error as a program is told. What nobody foresaw says nothing of itself: its text is in the log. */
@@ -57,7 +59,8 @@ export function describeError(error: unknown, requestId: string): ApiError {
     // A store that refuses may have taken what was asked before: the same key tells.
     outcome: error instanceof ApiFailure
       ? error.outcome
-      : error instanceof StoreError
+      // What was accepted before the root was taken over goes on there.
+      : error instanceof StoreError || code === "lease_lost"
       ? "unknown"
       : "not_applied",
     request_id: requestId,

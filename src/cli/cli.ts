@@ -70,6 +70,7 @@ export const debugOption = {
 /** The option `--store`, the same everywhere. */
 export const storeOption = {
   kind: "text",
-  value: "FILE",
-  help: "the store; default: $TROUPE_STORE, the host's troupe.yaml, or the user's data folder",
+  value: "STORE",
+  help:
+    "a file, or the address of a remote KV; default: $TROUPE_STORE, the host's troupe.yaml, or the data folder",
 } as const;

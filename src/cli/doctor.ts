@@ -4,7 +4,9 @@ import { backUp, refuseTaken } from "../host/store_copy.ts";
 import { lookAround, type SurroundingsReport } from "../host/store_surroundings.ts";
 import { type Examination, examine, type Salvage, salvage } from "../journal/doctor.ts";
 import { type Finding, findingAt, findingKinds, worstOf } from "../journal/finding.ts";
-import { isRemote, openKvStore } from "../journal/kv_store.ts";
+import { openKvStore } from "../journal/kv_store.ts";
+import { firstHolder } from "../journal/lease_rows.ts";
+import { isAddress } from "../journal/remote_address.ts";
 import { openSqliteFile } from "../journal/sqlite_file.ts";
 import { type Store, StoreError } from "../journal/store.ts";
 import { realStorePath } from "../journal/store_file.ts";
@@ -55,7 +57,7 @@ export const command = defineCommand({
     const location = await locateStore(cli, asked);
     const diagnosis = isSweep
       ? await sweepFile(cli, location)
-      : isRemote(location)
+      : isAddress(location)
       ? await diagnoseRemote(cli, location, saved ?? backup)
       : await diagnoseFile(cli, location, { saved, backup });
     if (json) printJson(cli, diagnosis);
@@ -77,6 +79,7 @@ async function diagnoseRemote(cli: Cli, location: string, target: string | undef
   const store = await openKvStore(location, { mustExist: true, log: cli.seams.log });
   try {
     await refuseForeign(store, location);
+    await refuseHeld(store, cli.seams.clock.now());
     const { counts, findings } = await look(cli, store);
     return { location, counts, findings, surroundings: undefined, salvaged: undefined, backup: undefined };
   } finally {
@@ -86,7 +89,7 @@ async function diagnoseRemote(cli: Cli, location: string, target: string | undef
 
 /** Sweeps a store that is whole and that nobody runs: what cannot be read might name anything. */
 async function sweepFile(cli: Cli, location: string): Promise<Diagnosis> {
-  if (isRemote(location)) {
+  if (isAddress(location)) {
     throw new StoreError(
       "store_unusable",
       `Cannot sweep "${location}": only a store in a file of this machine`,
@@ -109,6 +112,16 @@ async function sweepFile(cli: Cli, location: string): Promise<Diagnosis> {
   } finally {
     await lock.release();
   }
+}
+
+/** What is written while it is looked at would seem to be damaged. */
+async function refuseHeld(store: Store, nowMs: number): Promise<void> {
+  const holder = await firstHolder(store, nowMs);
+  if (holder === undefined) return;
+  throw new StoreError(
+    "store_in_use",
+    `Cannot check store: ${holder} holds sessions of it; stop that runtime first`,
+  );
 }
 
 async function diagnoseFile(cli: Cli, location: string, { saved, backup }: FileOrder): Promise<Diagnosis> {

@@ -6,6 +6,7 @@ import { createRemoteHost } from "../door/remote_host.ts";
 import type { ActingHost, Host } from "../host/host.ts";
 import { readHostSettings, storeLocation } from "../host/home.ts";
 import { openReaderHost, refuseMissing } from "../host/reader_host.ts";
+import { isAddress } from "../journal/remote_address.ts";
 import { StoreError } from "../journal/store.ts";
 import { lockStore, readStoreOwner, type StoreLock } from "../journal/store_lock.ts";
 import type { Cli } from "./cli.ts";
@@ -48,6 +49,12 @@ export async function openActing(cli: Cli, options: ActingOptions): Promise<Acti
 
 /** The living owner of a store, for commands that make sense only then. Refuses if there is none. */
 export async function openOwnersDoor(cli: Cli, location: string): Promise<ActingHost> {
+  if (isAddress(location)) {
+    throw new DoorError(
+      "owner_missing",
+      `No door leads to "${location}": sessions of a remote store are told things by the process that runs them`,
+    );
+  }
   await refuseMissing(location);
   const host = await knock(cli, location);
   if (host !== undefined) return host;
@@ -95,7 +102,7 @@ async function patiently<T>(
 
 /** The host behind the door of a store's owner; undefined if nobody answers there. */
 async function knock(cli: Cli, location: string): Promise<ActingHost | undefined> {
-  const owner = await readStoreOwner(location);
+  const owner = isAddress(location) ? undefined : await readStoreOwner(location);
   if (owner?.door === undefined) return undefined;
   const { clock } = cli.seams;
   const stop = new AbortController();

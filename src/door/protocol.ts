@@ -66,7 +66,12 @@ const Progress = z.discriminatedUnion("type", [
 export const DoorEvent = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("entries"), root: RootAddress, entries }),
   z.strictObject({ type: z.literal("progress"), root: RootAddress, id: IntentId, progress: Progress }),
-  z.strictObject({ type: z.literal("quarantined"), root: RootAddress, reason: z.string() }),
+  z.strictObject({
+    type: z.literal("quarantined"),
+    root: RootAddress,
+    reason: z.string(),
+    code: z.string().optional(),
+  }),
   z.strictObject({ type: z.literal("question"), question: DoorQuestion }),
   z.strictObject({ type: z.literal("question_closed"), id: z.string().max(200) }),
 ]);

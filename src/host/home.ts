@@ -2,6 +2,7 @@
 import { capabilityRuleProblem } from "../../actors/policy/known_capability.ts";
 import { HostConfig, HostPolicy } from "../../schemas/config.ts";
 import type { SecretSources } from "../../schemas/secret.ts";
+import { checkedAddress, isAddress } from "../journal/remote_address.ts";
 import { StoreError } from "../journal/store.ts";
 import { ConfigError, readConfigFile } from "../config_file.ts";
 import { peek } from "../peek.ts";
@@ -87,11 +88,12 @@ function absoluteSecrets(env: Env, settings: HostSettings): SecretSources {
 /** Where the store is: what was asked for, `$TROUPE_STORE`, the configuration, or the user's data folder. */
 export function storeLocation(asked: string | undefined, env: Env, settings: HostSettings): string {
   const location = chooseStore(asked, env, settings);
+  if (isAddress(location)) return checkedAddress(location);
   // A lock is a file beside the store; what has no place on a disk has none.
-  if (location !== ":memory:" && !/^https?:/.test(location)) return location;
+  if (location !== ":memory:") return location;
   throw new StoreError(
     "store_unusable",
-    `Cannot use "${location}" as store: this release keeps sessions in a file`,
+    `Cannot use "${location}" as store: sessions are kept in a file, or in a remote KV`,
   );
 }
 
@@ -99,11 +101,19 @@ function chooseStore(asked: string | undefined, env: Env, settings: HostSettings
   const given = asked ?? env("TROUPE_STORE");
   if (given !== undefined) return given;
   const configured = settings.config.store;
-  if (configured !== undefined) return besideConfig(configured, env, settings);
-  const base = env("XDG_DATA_HOME") ?? userFolder(env, ".local/share");
-  if (base !== undefined) return `${base}/troupe/troupe.db`;
+  if (configured !== undefined) {
+    return isAddress(configured) ? configured : besideConfig(configured, env, settings);
+  }
+  const base = dataFolder(env);
+  if (base !== undefined) return `${base}/troupe.db`;
   const message = "Cannot choose a store: no home folder is known; name one with --store";
   throw new ConfigError(message, settings.file ?? "", { line: 1, column: 1 });
+}
+
+/** The user's folder for what troupe keeps; undefined if no home folder is known. */
+export function dataFolder(env: Env): string | undefined {
+  const base = env("XDG_DATA_HOME") ?? userFolder(env, ".local/share");
+  return base === undefined ? undefined : `${base}/troupe`;
 }
 
 /** The folder that file tools may read: what was asked for, the configuration, or the working folder. */

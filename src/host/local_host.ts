@@ -6,6 +6,7 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { localOperator, principalText } from "../../schemas/principal.ts";
 import { KernelError } from "../kernel/kernel.ts";
+import { reach, refreshRecords } from "../kernel/reach.ts";
 import type { Runtime } from "../runtime.ts";
 import type { TaskLogs } from "../tasks/task_log.ts";
 import { readTasks } from "../tasks/task_rows.ts";
@@ -39,7 +40,10 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
   const { journal, questions } = runtime;
   return {
     owner: undefined,
-    listRoots: () => Promise.resolve(sorted(runtime.listRoots())),
+    listRoots: async () => {
+      await refreshRecords(runtime.kernel);
+      return sorted(runtime.listRoots());
+    },
     readHead: (root) => journal.readHead(root),
     readPages: (root, fromSeq) => journal.readPages(root, fromSeq),
     readBlob: (digest) => journal.readBlob(digest),
@@ -52,6 +56,7 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
     createSession: (order) => createSession(parts, order),
     forkSession: (order) => runtime.forkSession(order),
     declareServers: async (session, home, servers) => {
+      await reach(runtime.kernel, session);
       const capabilities = await capabilitiesOf(runtime, session);
       await runtime.declareServers(session, await declarer.declare(home, servers, capabilities));
     },

@@ -6,10 +6,13 @@ import { ArtifactFolder } from "../commands/artifacts.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
 import { openKvStore } from "../journal/kv_store.ts";
+import type { Store } from "../journal/store.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
 import { createLogins } from "./logins.ts";
-import { lockStore, type StoreLock } from "../journal/store_lock.ts";
+import { tokenVariable } from "../journal/remote_address.ts";
+import type { Sharing } from "../journal/root_ownership.ts";
+import type { StoreLock } from "../journal/store_lock.ts";
 import { Connections, type OwnProgram } from "../mcp/connections.ts";
 import { PrivateHomes } from "../mcp/private_homes.ts";
 import { ServerLog } from "../mcp/server_log.ts";
@@ -17,21 +20,23 @@ import { GuardedClient } from "../net/guarded_client.ts";
 import { UrlPolicy } from "../net/url_policy.ts";
 import { ProcessRegistry } from "../processes/registry.ts";
 import { type Runtime, startRuntime } from "../runtime.ts";
-import type { HostServices } from "../host_services.ts";
+import type { HostPerformers, HostServices } from "../host_services.ts";
 import type { Seams } from "../seams.ts";
 import { TaskLogs } from "../tasks/task_log.ts";
 import { Answerers } from "./answerers.ts";
 import type { ActingHost } from "./host.ts";
 import { createHostPerformers, type HostCommands } from "./host_performers.ts";
 import { createDoorRedactor, type DoorOptions } from "../effects/clean.ts";
-import { KnownSecrets } from "../redact/known_secrets.ts";
+import type { KnownSecrets } from "../redact/known_secrets.ts";
 import { createLocalHost } from "./local_host.ts";
-import { type HostSecret, readSecrets } from "./secrets.ts";
+import { makeKnown } from "./known.ts";
+import { readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
 import { eraFile, EraStore } from "./eras.ts";
 import { readFingerprintKey } from "./fingerprint_key.ts";
 import type { Env } from "./home.ts";
 import { pinFolder, PinStore } from "./pins.ts";
+import { takePlace } from "./store_place.ts";
 import { trustFile } from "./trust.ts";
 
 /** Options of {@linkcode openOwner}. */
@@ -50,6 +55,13 @@ export interface OwnerOptions {
   readonly goesOn?: boolean;
   /** True: no schedule becomes due. */
   readonly holdsSchedules?: boolean;
+  /** Age at which a lease in a shared store is over, in milliseconds. Default 30 s. */
+  readonly leaseMs?: number;
+  /** Goes around what reaches the disk and the world, for who looks at what passes. By default nothing does. */
+  readonly around?: {
+    readonly store: (store: Store) => Store;
+    readonly performers: (performers: HostPerformers) => HostPerformers;
+  };
 }
 
 /** The host of the process that owns its store: besides what every host does, it can offer its API to programs. */
@@ -58,10 +70,14 @@ export interface OwnerHost extends ActingHost {
   openApi(offer: { readonly shelf: AgentShelf; readonly mode: PermissionMode }): Promise<ActorApi>;
 }
 
-/** Takes a store for this process and runs it. Refuses with `store_in_use` if another process holds it. */
-export async function openOwner(options: OwnerOptions): Promise<OwnerHost> {
-  const { location, config, seams, env } = options;
-  const lock = await lockStore(location, seams.clock);
+/**
+ * Takes a store for this process and runs it; one that is remote, beside other runtimes. Refuses with `store_in_use` if
+ * another process holds it.
+ */
+export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
+  const { config, seams, env } = given;
+  const { lock, beside: location, isShared } = await takePlace(given.location, given);
+  const options = { ...given, location };
   const { clock, digest, log } = seams;
   const homes = new PrivateHomes(location);
   const registry = new ProcessRegistry({ store: location, runId: seams.nextId("run"), clock, digest, log });
@@ -70,7 +86,7 @@ export async function openOwner(options: OwnerOptions): Promise<OwnerHost> {
     await registry.sweep();
     const answerers = new Answerers();
     const secrets = await readSecrets(config.secrets, env);
-    const known = knownSecrets(secrets, log);
+    const known = makeKnown(secrets, { log, token: isShared ? env(tokenVariable) : undefined });
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
@@ -81,15 +97,19 @@ export async function openOwner(options: OwnerOptions): Promise<OwnerHost> {
     const connections = connectionsOf({ ...options, registry, homes, known, readSecret, serverLog, http });
     const history = config.session_search.scope;
     const made: { services: HostServices | undefined } = { services: undefined };
-    const store = await openKvStore(location, { log });
+    const opened = await openKvStore(given.location, { log });
+    const store = options.around?.store(opened) ?? opened;
     const runtime = await startRuntime({
       store,
       seams,
       performers: (services) => {
         made.services = services;
-        return createHostPerformers(services, { connections, commands, http, pins: pinsOf(env), history });
+        const reach = { connections, commands, http, pins: pinsOf(env), history };
+        const performers = createHostPerformers(services, reach);
+        return options.around?.performers(performers) ?? performers;
       },
       redactor,
+      ...isShared ? { sharing: sharingOf(given) } : {},
       holdsSchedules: options.holdsSchedules ?? false,
       strict: (options.strict ?? false) || config.durability === "strict",
       hasAnswerer: () => options.isAttended || answerers.areThere,
@@ -102,6 +122,7 @@ export async function openOwner(options: OwnerOptions): Promise<OwnerHost> {
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
     const owned = {
       lock,
+      isShared,
       runtime,
       answerers,
       config,
@@ -119,6 +140,12 @@ export async function openOwner(options: OwnerOptions): Promise<OwnerHost> {
     await lock.release();
     throw error;
   }
+}
+
+/** How this process is known to those who find a session held by it. */
+function sharingOf({ leaseMs }: OwnerOptions): Sharing {
+  const holder = `process ${Deno.pid} on ${Deno.hostname()}`;
+  return leaseMs === undefined ? { holder } : { holder, leaseMs };
 }
 
 /** What servers are started and reached with. */
@@ -193,19 +220,6 @@ async function doorOptions(location: string, { clock, log }: Seams): Promise<Doo
   return { now };
 }
 
-/** Makes secrets known, so that they are taken out wherever they come in. Says which cannot be, never what they are. */
-function knownSecrets(secrets: readonly HostSecret[], log: Seams["log"]): KnownSecrets {
-  const known = new KnownSecrets();
-  for (const { name, source, value, problem } of secrets) {
-    const added = value === undefined
-      ? undefined
-      : known.add({ value, name, source: source as `env:${string}` | `file:${string}` });
-    const why = problem ?? (added === "added" || added === "known" ? undefined : `its value is ${added}`);
-    if (why !== undefined) log({ level: "warning", event: "secret_unusable", detail: { name, why } });
-  }
-  return known;
-}
-
 /** Ends every server in the journal too, so that the next start finds nothing open. What does not answer is killed. */
 async function part(
   connections: Connections,
@@ -226,6 +240,7 @@ async function part(
 
 interface Opened {
   readonly lock: StoreLock;
+  readonly isShared: boolean;
   readonly runtime: Runtime;
   readonly answerers: Answerers;
   readonly config: HostConfig;
@@ -263,9 +278,12 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
     },
   });
   try {
-    const door = await openDoor({ host, seams });
-    doors.push(door);
-    await lock.setDoor({ port: door.port, token: door.token });
+    // Who shares a store is on any machine, and the door is on loopback.
+    if (!opened.isShared) {
+      const door = await openDoor({ host, seams });
+      doors.push(door);
+      await lock.setDoor({ port: door.port, token: door.token });
+    }
     return {
       ...host,
       openApi: async (offer) => {

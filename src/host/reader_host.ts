@@ -2,6 +2,7 @@
 import type { RootRecord } from "../../schemas/entry.ts";
 import { openJournalReader } from "../journal/journal.ts";
 import { openKvStore } from "../journal/kv_store.ts";
+import { isAddress } from "../journal/remote_address.ts";
 import { type Store, StoreError } from "../journal/store.ts";
 import { realStorePath } from "../journal/store_file.ts";
 import { lockStore } from "../journal/store_lock.ts";
@@ -13,7 +14,8 @@ import type { Host } from "./host.ts";
 export async function openReaderHost(location: string, seams: Seams): Promise<Host> {
   // Looked at first: taking the lock would leave a lock file beside nothing.
   await refuseMissing(location);
-  const lock = await lockStore(location, seams.clock);
+  // What others write into a shared store meanwhile is not seen, or seen whole.
+  const lock = isAddress(location) ? undefined : await lockStore(location, seams.clock);
   try {
     const store = await openForReading(location, seams);
     try {
@@ -30,11 +32,11 @@ export async function openReaderHost(location: string, seams: Seams): Promise<Ho
         listTasks: (session) => readTasks(journal, session),
         readBlob: (digest) => journal.readBlob(digest),
         readActors: () => Promise.resolve(undefined),
-        // Nobody writes while we hold the lock: what is there is all.
+        // What is there is all: nobody writes while we hold the lock, and nobody tells us of a shared store.
         follow: (root, fromSeq) => journal.readPages(root, fromSeq),
         close: async () => {
           store.close();
-          await lock.release();
+          await lock?.release();
         },
       };
     } catch (error) {
@@ -42,7 +44,7 @@ export async function openReaderHost(location: string, seams: Seams): Promise<Ho
       throw error;
     }
   } catch (error) {
-    await lock.release();
+    await lock?.release();
     throw error;
   }
 }
@@ -60,6 +62,7 @@ async function openForReading(location: string, seams: Seams): Promise<Store> {
 
 /** Refuses a store that does not exist. */
 export async function refuseMissing(location: string): Promise<void> {
+  if (isAddress(location)) return; // Opening it says what is wrong.
   try {
     await Deno.stat(location);
   } catch (error) {

@@ -1,6 +1,6 @@
 /** The chain of commits of one epoch: each checks and sets the row `writer`, and an unknown one is read back (K16). */
 import type { Seams } from "../seams.ts";
-import { keys } from "./keys.ts";
+import { type Ownership, RootsLost } from "./ownership.ts";
 import type { SealedGroup } from "./seal.ts";
 import { type Commit, type CommitResult, type Row, type Store, StoreError } from "./store.ts";
 
@@ -10,6 +10,8 @@ export interface WriterRow {
   readonly group: number;
   /** Tells two runtimes apart that take the same epoch at the same moment. */
   readonly runtime: string;
+  /** When it was written, where each runtime of a shared store has a line of its own. */
+  readonly at?: number;
 }
 
 /** Where the chain of groups stands: the row `writer` as this runtime last wrote it. */
@@ -22,6 +24,7 @@ export interface CommitLineOptions {
   readonly store: Store;
   readonly seams: Seams;
   readonly position: WriterPosition;
+  readonly ownership: Ownership;
   /** Ends the waiting between two tries. */
   readonly signal: AbortSignal;
 }
@@ -64,24 +67,27 @@ export class CommitLine {
     this.#position = options.position;
   }
 
-  /** Resolves once the group is durable, or the signal aborted. Throws a StoreError if it never will be. */
+  /**
+   * Resolves once the group is durable, or the signal aborted. Throws a StoreError if it never will be, and
+   * {@linkcode RootsLost} if it will be without those roots.
+   */
   async commit(sealed: SealedGroup): Promise<void> {
     const { epoch, group, runtime, versionstamp } = this.#position;
-    const next: WriterRow = { epoch, group: group + 1, runtime };
+    const { ownership } = this.#options;
+    const next: WriterRow = { epoch, group: group + 1, runtime, ...this.#time() };
+    const conditions = ownership.conditionsOf(sealed);
     const commit: Commit = {
-      checks: [
-        { key: keys.writer(), versionstamp },
-        ...sealed.fresh.map((root) => ({ key: keys.head(root), versionstamp: null })),
-      ],
-      sets: [...sealed.sets, { key: keys.writer(), value: next }],
+      checks: [{ key: ownership.line, versionstamp }, ...conditions.checks],
+      sets: [...sealed.sets, ...conditions.sets, { key: ownership.line, value: next }],
       deletes: sealed.deletes,
     };
     for (let tries = 1;; tries++) {
-      const written = await this.#try(commit, next, sealed);
+      const written = await this.#try(commit, next, () => ownership.explain(sealed, commit));
       if (this.#options.signal.aborted) return;
       if (written !== undefined) {
         this.#recovered(tries);
         this.#position = { ...next, versionstamp: written };
+        ownership.wrote(sealed, written);
         return;
       }
       await this.#backOff(tries);
@@ -89,8 +95,17 @@ export class CommitLine {
     }
   }
 
+  #time(): Pick<WriterRow, "at"> {
+    const { ownership, seams } = this.#options;
+    return ownership.isShared ? { at: seams.clock.now() } : {};
+  }
+
   /** The versionstamp of the commit if it is written, undefined if it is to be tried again. */
-  async #try(commit: Commit, next: WriterRow, sealed: SealedGroup): Promise<string | undefined> {
+  async #try(
+    commit: Commit,
+    next: WriterRow,
+    explain: () => Promise<void>,
+  ): Promise<string | undefined> {
     let result: CommitResult = { ok: false };
     if (!this.#isUnknown) {
       try {
@@ -105,7 +120,7 @@ export class CommitLine {
     this.#isUnknown = true;
     let row: Row | null;
     try {
-      row = await this.#options.store.get(keys.writer());
+      row = await this.#options.store.get(this.#options.ownership.line);
     } catch (error) {
       this.#failed(error);
       return undefined;
@@ -115,24 +130,14 @@ export class CommitLine {
     if (!isSameWrite(row?.value, this.#position) || row?.versionstamp !== this.#position.versionstamp) {
       throw fenced(row?.value, this.#position);
     }
-    await this.#refuseTakenRoots(sealed);
-    return undefined;
-  }
-
-  /** A group that was not written although nobody fenced us: a new stream may have met an old one of its name. */
-  async #refuseTakenRoots(sealed: SealedGroup): Promise<void> {
-    for (const root of sealed.fresh) {
-      let row: Row | null = null;
-      try {
-        row = await this.#options.store.get(keys.head(root));
-      } catch (error) {
-        this.#failed(error);
-        return;
-      }
-      if (row !== null) {
-        throw new StoreError("journal_corrupt", `Cannot create ${root}: the store has a stream of this name`);
-      }
+    // A group that was not written although nobody fenced us: its roots may say why.
+    try {
+      await explain();
+    } catch (error) {
+      if (error instanceof RootsLost) throw error;
+      this.#failed(error);
     }
+    return undefined;
   }
 
   #failed(error: unknown): void {

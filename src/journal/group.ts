@@ -51,8 +51,11 @@ export function longBlob(source: Hashed): LongRows {
   };
 }
 
-/** Takes from the front of the queue what fits into one commit: at least one thing, never a part of a unit (K1). */
-export function gatherGroup(queue: QueueItem[], streams: Streams): Group {
+/**
+ * Takes from the front of the queue what fits into one commit: at least one thing, never a part of a unit (K1).
+ * `checksMax` bounds the checks of its roots, where each has one (K17).
+ */
+export function gatherGroup(queue: QueueItem[], streams: Streams, checksMax = Infinity): Group {
   const group: Group = { units: [], parts: [], done: [] };
   const room: Size = {
     entries: limits.groupEntriesMax,
@@ -61,11 +64,12 @@ export function gatherGroup(queue: QueueItem[], streams: Streams): Group {
     keyBytes: groupKeyBytesMax,
   };
   const fresh = new Set<string>();
+  const checked = { roots: new Set<string>(), max: checksMax };
   let taken = 0;
   for (const item of queue) {
     const complete = item.prepared === undefined
       ? takeRows(group, room, item.long)
-      : takeUnit(group, room, { prepared: item.prepared, fresh, streams });
+      : takeUnit(group, room, { prepared: item.prepared, fresh, streams, checked });
     if (!complete) break;
     group.done.push(item);
     taken += 1;
@@ -78,17 +82,22 @@ interface Candidate {
   readonly prepared: PreparedUnit;
   readonly fresh: Set<string>;
   readonly streams: Streams;
+  readonly checked: { readonly roots: Set<string>; readonly max: number };
 }
 
-function takeUnit(group: Group, room: Size, { prepared, fresh, streams }: Candidate): boolean {
+function takeUnit(group: Group, room: Size, { prepared, fresh, streams, checked }: Candidate): boolean {
   const { size, unit } = prepared;
   const fits = size.entries <= room.entries && size.bytes <= room.bytes && size.mutations <= room.mutations &&
     size.keyBytes <= room.keyBytes;
   if (!fits && (group.units.length > 0 || group.parts.length > 0)) return false;
-  if (streams.of(unit.root).fresh && !fresh.has(unit.root)) {
-    if (fresh.size >= freshStreamsMax) return false;
-    fresh.add(unit.root);
+  const isFresh = streams.of(unit.root).fresh && !fresh.has(unit.root);
+  if (isFresh && fresh.size >= freshStreamsMax) return false;
+  if (checked.max < Infinity) {
+    const more = (checked.roots.has(unit.root) ? 0 : 1) + (isFresh ? 1 : 0);
+    if (checked.roots.size + fresh.size + more > checked.max) return false;
+    checked.roots.add(unit.root);
   }
+  if (isFresh) fresh.add(unit.root);
   room.entries -= size.entries;
   room.bytes -= size.bytes;
   room.mutations -= size.mutations;

@@ -3,10 +3,12 @@ import { limits } from "../../schemas/limits.ts";
 import type { Seams } from "../seams.ts";
 import { CommitLine, type WriterPosition } from "./commit_line.ts";
 import { gatherGroup, type Group, longBlob, type QueueItem } from "./group.ts";
+import type { Ownership } from "./ownership.ts";
 import { prepareUnit } from "./prepared_unit.ts";
 import { type SealedGroup, sealGroup } from "./seal.ts";
 import { type Store, StoreError } from "./store.ts";
 import { Streams } from "./streams.ts";
+import { Tenure } from "./tenure.ts";
 import type { BlobDraft, Unit } from "./unit.ts";
 
 /** What the writer has done so far: for benches and for `inspect`. */
@@ -27,6 +29,7 @@ export interface GroupWriterOptions {
   readonly store: Store;
   readonly seams: Seams;
   readonly position: WriterPosition;
+  readonly ownership: Ownership;
   /** How long a unit that nobody waits for may wait for company. Default `limits.writerLingerMs`; 0: until the event loop is free. */
   readonly lingerMs?: number | undefined;
   /** Called once, when nothing more will ever be written: fenced by another epoch, or the store is broken for good. */
@@ -62,6 +65,8 @@ export interface GroupWriter {
   idle(): Promise<void>;
   /** Tells the writer where a stream stands, as read from the store: saves it a read at the stream's next unit. */
   adopt(root: string, head: { readonly seq: number; readonly hash: string }): void;
+  /** Another runtime writes these roots, or did until now: units that wait from before are dropped, and tell nobody. */
+  forsake(roots: readonly string[]): void;
   /** Writes what was pushed, then takes no more. Does not close the store. */
   close(): Promise<void>;
   /** Stops at once and forgets what is not durable: for a shutdown that may not wait, and for simulated crashes. */
@@ -79,6 +84,7 @@ class Writer implements GroupWriter {
   fatal: StoreError | undefined;
   readonly #options: GroupWriterOptions;
   readonly #line: CommitLine;
+  readonly #tenure: Tenure;
   readonly #streams = new Streams();
   readonly #storedBlobs = new Set<string>();
   readonly #pendingBlobs = new Map<string, Uint8Array>();
@@ -95,8 +101,9 @@ class Writer implements GroupWriter {
   constructor(options: GroupWriterOptions) {
     this.#options = options;
     this.epoch = options.position.epoch;
-    const { store, seams, position } = options;
-    this.#line = new CommitLine({ store, seams, position, signal: this.#stop.signal });
+    const { store, seams, position, ownership } = options;
+    this.#tenure = new Tenure(ownership);
+    this.#line = new CommitLine({ store, seams, position, ownership, signal: this.#stop.signal });
   }
 
   get state(): WriterState {
@@ -110,8 +117,11 @@ class Writer implements GroupWriter {
 
   push(unit: Unit, onDurable?: () => void): void {
     this.#checkOpen();
+    // Taken over by another runtime: what is still told of it here has no place any more.
+    if (!this.#tenure.admits(unit)) return;
     // Everything that can be refused is refused here, before anything is taken.
     const prepared = prepareUnit(unit);
+    this.#tenure.note(unit);
     const first = unit.entries[0]?.seq;
     if (first !== undefined) this.#streams.book(unit.root, first, first + unit.entries.length - 1);
     for (const source of prepared.blobsBefore) this.#queue.push({ long: longBlob(source) });
@@ -122,8 +132,8 @@ class Writer implements GroupWriter {
 
   putBlob({ digest, bytes }: BlobDraft, onDurable?: () => void): void {
     this.#checkOpen();
-    const isVoid = () => this.#storedBlobs.has(digest);
-    this.#queue.push({ long: { ...longBlob({ bytes, digest }), isVoid }, onDurable });
+    const long = { ...longBlob({ bytes, digest }), isVoid: () => this.#storedBlobs.has(digest) };
+    this.#queue.push({ long, onDurable });
     this.#pendingBlobs.set(digest, bytes);
     this.#schedule();
   }
@@ -191,15 +201,14 @@ class Writer implements GroupWriter {
   async #run(): Promise<void> {
     try {
       do {
-        const group = gatherGroup(this.#queue, this.#streams);
+        const group = gatherGroup(this.#queue, this.#streams, this.#options.ownership.checksMax);
         if (this.#queue.length === 0) this.#urged = false;
         await this.#commit(group);
         if (this.#stop.signal.aborted) return;
         this.#settle(group);
       } while (this.#queue.length > 0 && (this.#urged || this.#waiting.length > 0));
     } catch (error) {
-      this.#fail(error);
-      return;
+      return this.#fail(error);
     }
     this.#running = false;
     if (this.#queue.length > 0) this.#schedule();
@@ -207,19 +216,8 @@ class Writer implements GroupWriter {
   }
 
   async #commit(group: Group): Promise<void> {
-    const { store, seams } = this.#options;
-    const sealed = await sealGroup(group, {
-      store,
-      streams: this.#streams,
-      digest: seams.digest,
-      isStored: (digest) => this.#storedBlobs.has(digest),
-    });
-    if (sealed.sets.length + sealed.deletes.length > 0) {
-      this.committingSince = seams.clock.now();
-      await this.#line.commit(sealed);
-      this.committingSince = undefined;
-      if (this.#stop.signal.aborted) return;
-    }
+    const sealed = await this.#write(group);
+    if (this.#stop.signal.aborted) return;
     this.#count(sealed);
     for (const root of sealed.fresh) this.#streams.of(root).fresh = false;
     for (const digest of sealed.blobs) this.#storedBlobs.add(digest);
@@ -229,6 +227,42 @@ class Writer implements GroupWriter {
     }
     for (const long of sealed.later) this.#queue.push({ long });
     this.#streams.trim();
+  }
+
+  /** Seals and commits a group; without the roots that turn out to be another runtime's. */
+  async #write(group: Group): Promise<SealedGroup> {
+    for (;;) {
+      this.unwritten -= this.#tenure.leaveOut(this.#queue, group);
+      const saved = this.#tenure.isKept
+        ? this.#streams.save(group.units.map(({ unit }) => unit.root))
+        : undefined;
+      try {
+        const sealed = await this.#seal(group);
+        if (this.#tenure.staleIn(group).size === 0) {
+          if (sealed.sets.length + sealed.deletes.length === 0) return sealed;
+          this.committingSince = this.#options.seams.clock.now();
+          await this.#line.commit(sealed);
+          return sealed;
+        }
+      } catch (error) {
+        if (this.#tenure.staleIn(group).size === 0) throw error;
+      } finally {
+        this.committingSince = undefined;
+      }
+      // What is left is sealed once more, from where its streams stood.
+      if (saved !== undefined) this.#streams.restore(saved, this.#tenure.staleIn(group));
+    }
+  }
+
+  #seal(group: Group): Promise<SealedGroup> {
+    const { store, seams: { digest } } = this.#options;
+    const isStored = (name: string) => this.#storedBlobs.has(name);
+    return sealGroup(group, { store, streams: this.#streams, digest, isStored });
+  }
+
+  forsake(roots: readonly string[]): void {
+    this.unwritten -= this.#tenure.leaveOut(this.#queue);
+    for (const root of roots) this.#streams.forget(root);
   }
 
   #count({ entries, bytes, sets, deletes }: SealedGroup): void {
@@ -254,17 +288,13 @@ class Writer implements GroupWriter {
   }
 
   #fail(error: unknown): void {
-    this.fatal = error instanceof StoreError ? error : new StoreError(
-      "store_unusable",
-      `Cannot write: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        cause: error,
-      },
-    );
-    this.#stop.abort();
-    this.#queue.length = 0;
-    const { code, message } = this.fatal;
-    this.#options.seams.log({ level: "error", event: "writer.stopped", detail: { code, message } });
+    const why = error instanceof Error ? error.message : String(error);
+    this.fatal = error instanceof StoreError
+      ? error
+      : new StoreError("store_unusable", `Cannot write: ${why}`, { cause: error });
+    this.abandon();
+    const detail = { code: this.fatal.code, message: this.fatal.message };
+    this.#options.seams.log({ level: "error", event: "writer.stopped", detail });
     for (const { reject } of this.#waiting.splice(0)) reject(this.fatal);
     this.#options.onFatal?.(this.fatal);
   }

@@ -3,20 +3,16 @@ import { type Entry, RootRecord, type SnapshotRecord, type StreamHead } from "..
 import type { IntentId, RootAddress } from "../../schemas/ids.ts";
 import type { Seams } from "../seams.ts";
 import { readBlob } from "./blobs.ts";
-import { isSameWrite, type WriterRow } from "./commit_line.ts";
 import { createGroupWriter, type GroupWriter } from "./group_writer.ts";
 import { keys, prefixes } from "./keys.ts";
+import { joinStore, takeStore } from "./opening.ts";
+import { type Ownership, WholeStore } from "./ownership.ts";
 import { type Digest, genesisHash } from "./packed_value.ts";
 import type { RowBlob } from "./prepared_unit.ts";
+import { RootOwnership, type Sharing } from "./root_ownership.ts";
 import { readSnapshot } from "./snapshots.ts";
 import { type Store, StoreError, type StoreKey } from "./store.ts";
-import {
-  checkReadable,
-  checkWritable,
-  newStoreFormat,
-  readStoreFormat,
-  type StoreFormat,
-} from "./store_format.ts";
+import { checkReadable, readStoreFormat, type StoreFormat } from "./store_format.ts";
 import { readStream, readStreamHead } from "./stream_reader.ts";
 
 /** A row `open/<root>`: this root has open intents (K19). */
@@ -77,6 +73,8 @@ export interface JournalReader {
 export interface Journal extends JournalReader {
   readonly epoch: number;
   readonly writer: GroupWriter;
+  /** Which roots this runtime may write, and under which epoch. */
+  readonly ownership: Ownership;
   /** Writes what was pushed, then closes the store. */
   close(): Promise<void>;
 }
@@ -88,6 +86,8 @@ export interface JournalOptions {
   readonly onFatal?: ((error: StoreError) => void) | undefined;
   /** See {@linkcode createGroupWriter}. */
   readonly lingerMs?: number | undefined;
+  /** Set where several runtimes share the store: then each root has an owner (K17). */
+  readonly sharing?: Sharing | undefined;
 }
 
 /** Options of {@linkcode openJournalReader}. */
@@ -203,19 +203,23 @@ function parseRoot(root: string, value: unknown): RootRecord {
 class OpenJournal extends Reader implements Journal {
   readonly epoch: number;
   readonly writer: GroupWriter;
+  readonly ownership: Ownership;
   readonly #store: Store;
 
-  constructor(options: JournalOptions, format: StoreFormat, writer: GroupWriter) {
+  constructor(options: JournalOptions, format: StoreFormat, writer: GroupWriter, ownership: Ownership) {
     super(options, format);
     this.#store = options.store;
     this.epoch = writer.epoch;
     this.writer = writer;
+    this.ownership = ownership;
   }
 
   override async readHead(root: RootAddress): Promise<StreamHead> {
+    // What was not ours when it was read may have been written since.
+    const isOurs = this.ownership.isOurs(root);
     const head = await super.readHead(root);
     // Spares the writer a read at the root's next unit.
-    this.writer.adopt(root, head);
+    if (isOurs) this.writer.adopt(root, head);
     return head;
   }
 
@@ -227,6 +231,7 @@ class OpenJournal extends Reader implements Journal {
   async close(): Promise<void> {
     try {
       await this.writer.close();
+      await this.ownership.release();
     } finally {
       this.#store.close();
     }
@@ -243,56 +248,16 @@ export async function openJournalReader(options: JournalReaderOptions): Promise<
 
 /**
  * Opens a store for writing: checks its format and takes the next epoch, in one commit with the header if it is new or
- * does not name the store yet.
+ * does not name the store yet. With `sharing` it takes a line of its own instead, beside those of other runtimes.
  * Refuses a newer format (B127) and a store that another runtime took at the same moment.
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { store, seams, onFatal, lingerMs } = options;
-  const found = await readStoreFormat(store);
-  if (found !== undefined) checkWritable(found);
-  const format = found?.installation === undefined
-    ? { ...found ?? newStoreFormat(seams.clock.now()), installation: seams.nextId("ins") }
-    : found;
-  const before = await store.get(keys.writer());
-  const epoch = epochOf(before?.value) + 1;
-  const row: WriterRow = { epoch, group: 0, runtime: seams.nextId("run") };
-  const versionstamp = await takeEpoch(store, row, {
-    versionstamp: before?.versionstamp ?? null,
-    header: found === format ? undefined : format,
-  });
-  const writer = createGroupWriter({ store, seams, position: { ...row, versionstamp }, lingerMs, onFatal });
-  return new OpenJournal(options, format, writer);
-}
-
-function epochOf(row: unknown): number {
-  const epoch = (row as Partial<WriterRow> | undefined)?.epoch ?? 0;
-  if (Number.isSafeInteger(epoch)) return epoch;
-  throw new StoreError(
-    "store_corrupt",
-    "Cannot open store: its row writer cannot be read; run troupe doctor",
-  );
-}
-
-async function takeEpoch(
-  store: Store,
-  row: WriterRow,
-  before: { readonly versionstamp: string | null; readonly header: StoreFormat | undefined },
-): Promise<string> {
-  const header = before.header === undefined ? [] : [{ key: keys.store(), value: before.header }];
-  const commit = {
-    checks: [{ key: keys.writer(), versionstamp: before.versionstamp }],
-    sets: [...header, { key: keys.writer(), value: row }],
-    deletes: [],
-  };
-  let failure: unknown;
-  try {
-    const result = await store.commit(commit);
-    if (result.ok) return result.versionstamp;
-  } catch (error) {
-    failure = error;
-  }
-  // Unknown until it is read back, as any commit (K16).
-  const now = await store.get(keys.writer());
-  if (now !== null && isSameWrite(now.value, row)) return now.versionstamp;
-  throw failure ?? new StoreError("store_in_use", "Cannot open store: another runtime is taking it just now");
+  const { store, seams, onFatal, lingerMs, sharing } = options;
+  const { format, position } = sharing === undefined ? await takeStore(options) : await joinStore(options);
+  const ownership = sharing === undefined
+    ? new WholeStore(store, position.epoch)
+    : new RootOwnership({ store, seams, runtime: position.runtime, sharing });
+  const writer = createGroupWriter({ store, seams, position, ownership, lingerMs, onFatal });
+  if (ownership instanceof RootOwnership) ownership.onLost = (roots) => writer.forsake(roots);
+  return new OpenJournal(options, format, writer, ownership);
 }

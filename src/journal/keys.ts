@@ -16,11 +16,17 @@ function byteLength(text: string): number {
 export function keyBytes(key: StoreKey): number {
   let bytes = 0;
   for (const part of key) {
-    bytes += typeof part === "number" ? 9 : encoder.encode(part).length + 2;
-    // A zero byte is written as two.
-    if (typeof part === "string" && part.includes("\0")) bytes += part.split("\0").length - 1;
+    bytes += typeof part === "number" ? 9 : textBytes(part) + 2;
   }
   return bytes;
+}
+
+/** Nearly every part of a key is plain text, which needs no encoding to be measured. */
+function textBytes(text: string): number {
+  // deno-lint-ignore no-control-regex -- a zero byte is what makes the difference
+  if (/^[\x01-\x7f]*$/.test(text)) return text.length;
+  // A zero byte is written as two.
+  return encoder.encode(text).length + text.split("\0").length - 1;
 }
 
 /** An id as a part of a key. Refused with `id_too_long` over `bytesMax` (B131). */
@@ -47,6 +53,12 @@ export const keys = {
   store: (): StoreKey => ["meta", "store"],
   /** Epoch and group of the one writer (K16). */
   writer: (): StoreKey => ["writer"],
+  /** The same of one runtime among several that share the store (K17). */
+  writerOf: (runtime: string): StoreKey => ["writer", id(runtime)],
+  /** Who may write a root, where several runtimes share the store (K17). */
+  owner: (address: string): StoreKey => ["owner", id(address)],
+  /** Until when its owner is left alone (K17). */
+  lease: (address: string): StoreKey => ["lease", id(address)],
   /** Record of a root. */
   root: (address: string): StoreKey => ["root", id(address)],
   /** One packed value: entries of a stream from `firstSeq`. */
@@ -101,6 +113,7 @@ export const prefixes = {
   log: (address: string): StoreKey => ["log", id(address)],
   heads: ["head"],
   snapshots: ["snap"],
+  writers: ["writer"],
   inboxes: ["inbox"],
   inbox: (to: string): StoreKey => ["inbox", id(to)],
   commands: ["cmd"],

@@ -1,5 +1,6 @@
 /** The store over Deno KV: a local file, memory, or a remote KV by its address. */
 import type { LogEvent } from "../seams.ts";
+import { checkedAddress, isAddress, refusalOf } from "./remote_address.ts";
 import { prepareStoreFile } from "./store_file.ts";
 import { type Commit, type CommitResult, type ListRange, type Row, type Store, StoreError } from "./store.ts";
 
@@ -32,19 +33,19 @@ const meanings: readonly (readonly [RegExp, StoreError["code"], string])[] = [
   [/unable to open|readonly|read-only|permission/i, "store_unusable", "it cannot be opened or written"],
 ];
 
-/** An error of the store's file as a {@linkcode StoreError}, where its meaning is known. */
-export function refine(error: unknown, doing: string): unknown {
+/** An error of the store's file, or of a remote one, as a {@linkcode StoreError}, where its meaning is known. */
+export function refine(error: unknown, doing: string, isRemote = false): unknown {
   if (error instanceof StoreError || !(error instanceof Error)) return error;
+  const refusal = isRemote ? refusalOf(error) : undefined;
+  if (refusal !== undefined) {
+    const [code, what] = refusal;
+    return new StoreError(code, `Cannot ${doing} store: ${what} (${error.message})`, { cause: error });
+  }
   const meaning = meanings.find(([pattern]) => pattern.test(`${error.name} ${error.message}`));
   if (meaning === undefined) return error;
   return new StoreError(meaning[1], `Cannot ${doing} store: ${meaning[2]} (${error.message})`, {
     cause: error,
   });
-}
-
-/** True for the address of a store that is no file. */
-export function isRemote(location: string): boolean {
-  return /^https:\/\//.test(location) || /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/]/.test(location);
 }
 
 function selectorOf(range: ListRange): Deno.KvListSelector {
@@ -59,9 +60,11 @@ function selectorOf(range: ListRange): Deno.KvListSelector {
 /** A {@linkcode Store} over an open Deno KV. Errors become {@linkcode StoreError}s where their meaning is known. */
 class KvStore implements Store {
   readonly #kv: Deno.Kv;
+  readonly #isRemote: boolean;
 
-  constructor(kv: Deno.Kv) {
+  constructor(kv: Deno.Kv, isRemote: boolean) {
     this.#kv = kv;
+    this.#isRemote = isRemote;
   }
 
   async get(key: Row["key"]): Promise<Row | null> {
@@ -70,7 +73,7 @@ class KvStore implements Store {
       if (found.versionstamp === null) return null;
       return { key, value: found.value, versionstamp: found.versionstamp };
     } catch (error) {
-      throw refine(error, "read");
+      throw refine(error, "read", this.#isRemote);
     }
   }
 
@@ -84,7 +87,7 @@ class KvStore implements Store {
         yield { key: key as (string | number)[], value, versionstamp };
       }
     } catch (error) {
-      throw refine(error, "read");
+      throw refine(error, "read", this.#isRemote);
     }
   }
 
@@ -99,7 +102,7 @@ class KvStore implements Store {
       const result = await atomic.commit();
       return result.ok ? { ok: true, versionstamp: result.versionstamp } : { ok: false };
     } catch (error) {
-      throw refine(error, "write");
+      throw refine(error, "write", this.#isRemote);
     }
   }
 
@@ -114,24 +117,27 @@ class KvStore implements Store {
 
 /**
  * Opens a store: the path of a file (made with mode 0600 if absent), `:memory:`, or the `https://` address of a
- * remote KV. Refuses what is not a store of ours and never overwrites it (B132, B133).
+ * remote KV (`http://` on loopback), whose token is in `DENO_KV_ACCESS_TOKEN`. Refuses what is not a store of ours and
+ * never overwrites it (B132, B133).
  */
 export async function openKvStore(location: string, options: KvStoreOptions = {}): Promise<Store> {
   if (typeof Deno.openKv !== "function") {
     throw new StoreError("store_unusable", "Cannot open store: start Deno with --unstable-kv");
   }
-  const prepared = location === ":memory:" || isRemote(location)
+  const isRemote = isAddress(location);
+  const address = isRemote ? checkedAddress(location) : location;
+  const prepared = isRemote || location === ":memory:"
     ? undefined
     : await prepareStoreFile(location, options);
   try {
-    const store = new KvStore(await Deno.openKv(prepared?.path ?? location));
+    const store = new KvStore(await Deno.openKv(prepared?.path ?? address), isRemote);
     // A damaged file shows at the first read, not always when it is opened.
     await store.get(["meta", "store"]);
     await prepared?.protect();
     return store;
   } catch (error) {
     await prepared?.discard();
-    throw await ofFullDisk(prepared?.path, refine(error, "open"));
+    throw await ofFullDisk(prepared?.path, refine(error, "open", isRemote));
   }
 }
 

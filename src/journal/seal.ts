@@ -25,6 +25,8 @@ export interface SealOptions {
 export interface SealedGroup {
   readonly sets: Commit["sets"];
   readonly deletes: Commit["deletes"];
+  /** Every root that has a unit in it. */
+  readonly roots: readonly string[];
   /** Streams that must not exist before this commit. */
   readonly fresh: readonly string[];
   /** Blobs that are in the store after this commit. */
@@ -77,7 +79,8 @@ export async function sealGroup(group: Group, options: SealOptions): Promise<Sea
     for (const key of unit.deletes) rows.put(key, undefined);
   }
   for (const root of byRoot.keys()) if (options.streams.of(root).fresh) fresh.push(root);
-  return { ...rows.commit(), fresh, blobs: rows.blobs, later: rows.later, entries, bytes: rows.bytes };
+  const roots = [...byRoot.keys()];
+  return { ...rows.commit(), roots, fresh, blobs: rows.blobs, later: rows.later, entries, bytes: rows.bytes };
 }
 
 function valueOf({ value, blob }: SideRow): unknown {

@@ -51,6 +51,11 @@ export type StoreErrorCode =
   | "store_not_found"
   | "store_unusable"
   | "store_from_newer_version"
+  | "store_unauthorized"
+  | "store_unreachable"
+  | "store_insecure"
+  | "store_protocol_unsupported"
+  | "lease_lost"
   | "journal_corrupt"
   | "value_too_large"
   | "id_too_long";

@@ -142,8 +142,15 @@ async function readMounts(): Promise<string> {
   }
 }
 
+/** Stands beside a store that is being made: an empty file with it was left by a start that was killed. */
+function birthMark(path: string): string {
+  return `${path}-birth`;
+}
+
 async function createFile(path: string): Promise<void> {
   try {
+    // One that is there was left by a start that was killed even before.
+    (await Deno.open(birthMark(path), { write: true, create: true, mode: fileMode })).close();
     // Made here so that it never exists with a wider mode; SQLite gives its companions the mode of the file.
     (await Deno.open(path, { write: true, createNew: true, mode: fileMode })).close();
   } catch (error) {
@@ -171,6 +178,7 @@ export async function prepareStoreFile(
   const path = await realStorePath(location);
   checkFileSystem(path, await readMounts(), options.force ?? false);
   const info = await statOf(path);
+  const isBirth = info === undefined || (await statOf(birthMark(path)))?.size === 0;
   if (info === undefined) {
     if (options.mustExist) {
       throw new StoreError("store_not_found", `Cannot find store "${location}": no such file`);
@@ -180,13 +188,20 @@ export async function prepareStoreFile(
     throw unusable(path, info.isDirectory ? "it is a folder; name a file" : "it is not an ordinary file");
   } else {
     await checkOwner(path, info, options);
-    await checkStoreContent(path, info.size);
+    if (info.size > 0 || !isBirth) await checkStoreContent(path, info.size);
   }
+  const forget = async () => {
+    if (isBirth) await Deno.remove(birthMark(path)).catch(() => {});
+  };
   return {
     path,
-    protect: () => protectCompanions(path),
+    protect: async () => {
+      await protectCompanions(path);
+      await forget();
+    },
     discard: async () => {
-      if (info === undefined && (await statOf(path))?.size === 0) await Deno.remove(path);
+      if (isBirth && (await statOf(path))?.size === 0) await Deno.remove(path);
+      await forget();
     },
   };
 }

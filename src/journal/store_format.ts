@@ -20,17 +20,25 @@ export function newStoreFormat(createdAt: number): StoreFormat {
   return { format: storeFormat, minReader: storeFormat, createdAt };
 }
 
+async function firstKey(store: Store): Promise<string | undefined> {
+  for await (const { key } of store.list({ prefix: [], limit: 1 })) return String(key[0]);
+  return undefined;
+}
+
 /** Reads the header; undefined if the store is new, that is empty. Refuses a store that is not ours. Writes nothing. */
 export async function readStoreFormat(store: Store): Promise<StoreFormat | undefined> {
-  const row = await store.get(keys.store());
+  let row = await store.get(keys.store());
   if (row === null) {
-    for await (const { key } of store.list({ prefix: [], limit: 1 })) {
+    const first = await firstKey(store);
+    if (first === undefined) return undefined;
+    // Another runtime may have made the store between the two looks.
+    row = await store.get(keys.store());
+    if (row === null) {
       throw new StoreError(
         "store_unusable",
-        `Cannot use store: it holds rows of another program ("${String(key[0])}")`,
+        `Cannot use store: it holds rows of another program ("${first}")`,
       );
     }
-    return undefined;
   }
   const { format, minReader, createdAt, installation } = (row.value ?? {}) as Partial<StoreFormat>;
   if (!Number.isSafeInteger(format) || !Number.isSafeInteger(minReader)) {

@@ -63,6 +63,24 @@ export class Streams {
     return stream;
   }
 
+  /** Where these streams stand, to be put back if they are sealed once more. */
+  save(roots: Iterable<string>): ReadonlyMap<string, Readonly<Stream>> {
+    return new Map([...roots].map((root) => [root, { ...this.of(root) }]));
+  }
+
+  /** Puts back what was saved, but for those left out; what was pushed meanwhile stays pushed. */
+  restore(saved: ReadonlyMap<string, Readonly<Stream>>, leftOut: ReadonlySet<string>): void {
+    for (const [root, { seq, hash, known, fresh, snapshotSeq }] of saved) {
+      if (leftOut.has(root)) continue;
+      Object.assign(this.of(root), { seq, hash, known, fresh, snapshotSeq });
+    }
+  }
+
+  /** Forgets a stream that another runtime writes from now on. */
+  forget(root: string): void {
+    this.#streams.delete(root);
+  }
+
   /** Forgets the streams that have been idle longest. */
   trim(): void {
     if (this.#streams.size <= streamsMax) return;

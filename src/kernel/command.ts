@@ -8,6 +8,7 @@ import { keys } from "../journal/keys.ts";
 import type { StoreKey } from "../journal/store.ts";
 import { type Kernel, KernelError, type PendingCommand, type StoredReply } from "./kernel.ts";
 import { patiently, refuseWhileBlocked } from "./patience.ts";
+import { reach } from "./reach.ts";
 import { claimOf, offer } from "./route.ts";
 
 /** One command: to whom, what, and under which key. */
@@ -49,6 +50,7 @@ interface StoredCommand {
 export async function submit(kernel: Kernel, command: Command): Promise<Acknowledgements> {
   const { root, ref } = command;
   const message = throughJson(command.message);
+  if (!kernel.journal.ownership.isOurs(root)) await reachFor(kernel, command);
   if (command.isFresh === true) {
     refuseUnusable(kernel, root);
     return enter(kernel, { ...command, message }, "", keys.command(ref.principal, ref.key));
@@ -80,6 +82,16 @@ export async function alone<T>(kernel: Kernel, key: StoreKey, run: () => Promise
   } finally {
     kernel.lookUps.delete(claim);
     lookUp.resolve();
+  }
+}
+
+/** A command for a root that is held elsewhere is refused, unless it was answered already: then that is the answer (CM-121). */
+async function reachFor(kernel: Kernel, { root, ref }: Command): Promise<void> {
+  try {
+    await reach(kernel, root);
+  } catch (error) {
+    const isAnswered = await kernel.journal.readReply(ref.principal, ref.key) !== undefined;
+    if (!isAnswered) throw error;
   }
 }
 
@@ -152,9 +164,8 @@ function quarantined(kernel: Kernel, root: RootAddress): KernelError {
   return new KernelError("root_quarantined", `"${root}" is quarantined: ${reason}`);
 }
 
-/** Tells everybody who waits for a root that was quarantined: nothing will come from it. */
-export function refuseWaiting(kernel: Kernel, root: RootAddress): void {
-  const why = quarantined(kernel, root);
+/** Tells everybody who waits for a root that was quarantined, or taken over: nothing will come from it here. */
+export function refuseWaiting(kernel: Kernel, root: RootAddress, why = quarantined(kernel, root)): void {
   for (const [claim, pending] of kernel.pendingCommands) {
     if (pending.root !== root) continue;
     kernel.pendingCommands.delete(claim);

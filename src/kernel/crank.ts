@@ -27,7 +27,7 @@ export function crank(kernel: Kernel, root: LiveRoot, mail: Mail): void {
     kind: opening.kind,
     seq: root.seq + 1,
     at: kernel.seams.clock.now(),
-    epoch: kernel.journal.epoch,
+    epoch: kernel.journal.ownership.epochOf(root.address),
     body: opening.body,
   };
   const settled = mail.kind === "outcome" ? root.ports.get(mail.id)?.request : undefined;
@@ -93,14 +93,8 @@ export interface CrankResult {
 }
 
 /** Gives drafts their place, time and cause. */
-export function placeEntries(
-  kernel: Kernel,
-  beginning: Beginning,
-  opening: EntryDraft,
-  drafts: EntryDraft[],
-): Entry[] {
-  const { seq, at } = beginning;
-  const { epoch } = kernel.journal;
+export function placeEntries(beginning: Beginning, opening: EntryDraft, drafts: EntryDraft[]): Entry[] {
+  const { seq, at, epoch } = beginning;
   return [opening, ...drafts].map((draft, index) => ({
     v: 1,
     seq: seq + index,

@@ -46,6 +46,7 @@ export function create(kernel: Kernel, birth: Birth): Promise<void> {
     ...birth.spawned,
   };
   kernel.records.set(address, record);
+  kernel.journal.ownership.bear(address);
   const root = new LiveRoot(address, kind, kernel.machines[kind], kernel.desk);
   kernel.roots.set(address, root);
   kernel.recovered.add(address); // Whatever it asks, this runtime starts.

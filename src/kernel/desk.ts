@@ -57,7 +57,10 @@ function isNamesake(left: AnyActorRef, right: AnyActorRef): boolean {
   return left.id === right.id && left._parent === right._parent;
 }
 
-/** The desk that all machines of a runtime are wired to; one crank at a time uses it. */
+/** The desk whose crank is under way. A crank runs to its end without a pause, so there is one at most. */
+let underWay: CrankDesk | undefined;
+
+/** Where the machines of a runtime ask and post; one crank at a time uses it. */
 export class CrankDesk implements Desk, Outbox {
   #crank: CrankRecord | undefined;
   #ports: Map<IntentId, PortRecord> | undefined;
@@ -66,6 +69,7 @@ export class CrankDesk implements Desk, Outbox {
 
   /** Opens the desk for one crank of the root that owns `ports`. `seq` 0: a restore, where nothing may be booked. */
   begin(ports: Map<IntentId, PortRecord>, seq: number): void {
+    underWay = this;
     this.#ports = ports;
     this.#crank = {
       seq,
@@ -83,6 +87,7 @@ export class CrankDesk implements Desk, Outbox {
   /** Closes the desk and returns what was asked and posted. */
   end(): CrankRecord {
     const crank = this.#crank;
+    underWay = undefined;
     this.#crank = undefined;
     this.#ports = undefined;
     if (crank === undefined) throw new Error("Cannot end a crank that did not begin");
@@ -155,3 +160,13 @@ export class CrankDesk implements Desk, Outbox {
     if (this.#crank !== undefined) this.#crank.fault ??= failure(code, message);
   }
 }
+
+/** The desk that all machines of a process are wired to: stands for the one that is open, and asks nobody else. */
+export const openDesk: Desk & Outbox & Pick<CrankDesk, "mayGoOn"> = {
+  book: (request) => underWay?.book(request) ?? "1.0",
+  register: (id, request, ref, cancelAsked) => underWay?.register(id, request, ref, cancelAsked),
+  cancel: (id) => underWay?.cancel(id),
+  drop: (id, request) => underWay?.drop(id, request),
+  post: (outgoing) => underWay?.post(outgoing),
+  mayGoOn: () => underWay?.mayGoOn() ?? true,
+};

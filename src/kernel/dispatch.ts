@@ -38,10 +38,31 @@ export function start(kernel: Kernel, what: Start): void {
   };
   kernel.running.set(key, running);
   if (early && record.request.port === "mcp.call") noteEarly(kernel, key);
-  perform(kernel, what, running, early ? earlyKey(kernel, key) : outsideKey(kernel, root, record.id));
+  perform(kernel, what, running, early ? earlyKey(kernel, root, key) : outsideKey(kernel, root, record.id));
 }
 
+/** What could hurt begins only while nobody else can have taken the root over; after a pause the store is asked (K17). */
 function perform(kernel: Kernel, what: Start, running: Running, key: string): void {
+  const { ownership } = kernel.journal;
+  const { root, record: { request } } = what;
+  if (request.effect === "idempotent" || ownership.holds(root)) return performNow(kernel, what, running, key);
+  const own = intentKey(root, what.record.id);
+  ownership.confirm(root).then((isOurs) => {
+    if (isOurs && kernel.running.get(own) === running) performNow(kernel, what, running, key);
+  }, (error) => finish(kernel, what, running, notBegun(request.effect, error)));
+}
+
+/** Nothing was begun: that is certain whatever its effect. */
+function notBegun(effect: EffectClass, error: unknown): PerformerResult {
+  const message = error instanceof Error ? error.message : String(error);
+  const why = failure(
+    "interrupted",
+    `It was not begun, because the lease could not be looked at: ${message}`,
+  );
+  return { status: effect === "idempotent" ? "failed" : "canceled", failure: why };
+}
+
+function performNow(kernel: Kernel, what: Start, running: Running, key: string): void {
   const { root, record, attempt } = what;
   const performance: Performance = {
     root,
@@ -80,8 +101,8 @@ function outsideKey({ records }: Kernel, root: RootAddress, id: IntentId): strin
   return isAnother ? `${intentKey(root, id)}@${cut.epoch}` : intentKey(root, id);
 }
 
-function earlyKey({ journal: { epoch } }: Kernel, key: string): string {
-  return `${key}@${epoch}`;
+function earlyKey({ journal }: Kernel, root: RootAddress, key: string): string {
+  return `${key}@${journal.ownership.epochOf(root)}`;
 }
 
 /** A call that is forgotten here is only tried again under its bare id, which harms nobody: early calls are idempotent. */
@@ -98,7 +119,9 @@ function downstreamKey(
 ): string {
   if (!("origin" in request.args) || request.args.key === undefined) return own;
   const first = intentKey(root, request.args.key);
-  return kernel.earlyCalls.has(first) ? earlyKey(kernel, first) : outsideKey(kernel, root, request.args.key);
+  return kernel.earlyCalls.has(first)
+    ? earlyKey(kernel, root, first)
+    : outsideKey(kernel, root, request.args.key);
 }
 
 function finish(kernel: Kernel, what: Start, running: Running, result: PerformerResult): void {

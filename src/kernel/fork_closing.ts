@@ -146,7 +146,7 @@ class Closing {
       kind,
       seq: root.seq + 1,
       at: this.#options.at,
-      epoch: this.#kernel.journal.epoch,
+      epoch: this.#kernel.journal.ownership.epochOf(root.address),
       body,
     };
     const record = root.deliver(beginning);
@@ -155,10 +155,10 @@ class Closing {
   }
 
   #place(opening: EntryDraft, rest: EntryDraft[]): void {
-    const { epoch } = this.#kernel.journal;
+    const epoch = this.#kernel.journal.ownership.epochOf(this.#root.address);
     const seq = this.#root.seq + 1;
     const beginning = { kind: "input", seq, at: this.#options.at, epoch, body: null } as const;
-    const placed = placeEntries(this.#kernel, beginning, opening, rest);
+    const placed = placeEntries(beginning, opening, rest);
     this.#entries.push(...placed);
     this.#root.seq += placed.length;
   }

@@ -39,7 +39,13 @@ export type KernelEvent =
     readonly id: string;
     readonly progress: Progress;
   }
-  | { readonly type: "quarantined"; readonly root: RootAddress; readonly reason: string };
+  | {
+    readonly type: "quarantined";
+    readonly root: RootAddress;
+    readonly reason: string;
+    /** Set to `lease_lost` for a root that goes on elsewhere. */
+    readonly code?: string | undefined;
+  };
 
 /** What a command's sender waits for. */
 export interface ReplyWaiter {
@@ -108,8 +114,12 @@ export interface Kernel {
   readonly earlyCalls: Set<string>;
   /** Inbox rows that are in a mailbox or in an undurable unit (K13). */
   readonly claimed: Set<string>;
+  /** Looks at inbox rows that are under way; and claims that may go once these are over. */
+  readonly looks: { count: number; readonly spent: Set<string> };
   /** Receivers of messages that wait for a catalog; what comes after waits behind it (K13). */
   readonly bringing: Map<RootAddress, Promise<void>>;
+  /** Roots in quarantine that only this runtime keeps away from: the next one tries them again. */
+  readonly avoided: Set<RootAddress>;
   readonly replyWaiters: Map<string, ReplyWaiter[]>;
   /** Rejects the creation of a root whose first crank fails. */
   readonly births: Map<RootAddress, (error: unknown) => void>;
@@ -127,6 +137,8 @@ export interface Kernel {
   /** No crank runs before recovery has looked at every open intent (R6). */
   paused: boolean;
   stopped: StoreError | "stopped" | undefined;
+  /** Aborts when the runtime has ended: whoever sleeps until something comes up need not. */
+  readonly ending: AbortController;
 }
 
 /** Why the kernel refuses a request: a stable code and one line. Nothing was written. */

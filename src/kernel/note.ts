@@ -12,13 +12,14 @@ export function writeNote(kernel: Kernel, root: LiveRoot, draft: EntryDraft, ext
   const seq = root.seq + 1;
   const drafts = [draft, ...(extra?.drafts ?? [])];
   const at = kernel.seams.clock.now();
+  const epoch = kernel.journal.ownership.epochOf(root.address);
   const entries: Entry[] = drafts.map((draft, index) => ({
     v: 1,
     seq: seq + index,
     at,
     ...draft,
     cause: seq,
-    epoch: kernel.journal.epoch,
+    epoch,
   }));
   root.seq += entries.length;
   root.unwritten += 1;

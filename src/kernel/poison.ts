@@ -10,9 +10,9 @@ import type { LiveRoot } from "./live_root.ts";
 import { type LostTask, lostTask } from "./lost_task.ts";
 import type { InputMail, Mail, OutcomeMail } from "./mail.ts";
 import { letGo } from "./hold.ts";
-import { bring, claimOf, deliver, type Letter, makeReady } from "./route.ts";
+import { bring, deliver, type Letter, makeReady, unclaim } from "./route.ts";
 import { schedule } from "./pump.ts";
-import { bringUp, failToWake } from "./wake.ts";
+import { bringUp, failToWake, isStill } from "./wake.ts";
 import { refuseWaiting, settleReply } from "./command.ts";
 import { type NoteExtra, writeNote } from "./note.ts";
 import { isSupervised, release, report } from "./supervise.ts";
@@ -49,10 +49,12 @@ async function rebuild(
   mail: InputMail | OutcomeMail,
   why: Failure,
 ): Promise<void> {
+  const epoch = kernel.journal.ownership.epochOf(broken.address);
   await kernel.journal.writer.idle(); // Its earlier units must be durable before they can be read back.
   const root = await bringUp(kernel, broken.address);
   kernel.waking.delete(broken.address);
   if (root === undefined || kernel.stopped !== undefined) return;
+  if (!isStill(kernel, root.address, epoch)) return letGo(root);
   kernel.roots.set(root.address, root);
   if (mail.kind === "input") setAside(kernel, root, mail, why);
   else root.mailbox.push(asFailed(root, mail, why));
@@ -85,7 +87,7 @@ function setAside(kernel: Kernel, root: LiveRoot, mail: InputMail, why: Failure)
     ],
     deletes: mail.inbox === undefined ? [] : [mail.inbox],
     onDurable: () => {
-      if (mail.inbox !== undefined) kernel.claimed.delete(claimOf(mail.inbox));
+      if (mail.inbox !== undefined) unclaim(kernel, mail.inbox);
       mail.onAccepted?.();
       if (key !== undefined) settleReply(kernel, key, reply);
     },
@@ -160,6 +162,8 @@ function lossOf({ address, parent: to, reason = "" }: RootRecord): readonly Lett
  * `isLasting` false only this runtime keeps away from it, and the next one tries again.
  */
 export function quarantine(kernel: Kernel, address: RootAddress, reason: string, isLasting = true): void {
+  // One that another runtime took over is judged there.
+  if (!kernel.journal.ownership.isOurs(address)) return;
   const root = kernel.roots.get(address);
   kernel.roots.delete(address);
   if (root !== undefined) {
@@ -173,6 +177,7 @@ export function quarantine(kernel: Kernel, address: RootAddress, reason: string,
   const isNews = record.status === "active";
   const quarantined = { ...record, status: "quarantined" as const, reason: reason.slice(0, 2_000) };
   kernel.records.set(address, quarantined);
+  if (!isLasting) kernel.avoided.add(address);
   refuseWaiting(kernel, address);
   const letter = isNews ? newsOf(kernel, address, { reason, isLasting }) : undefined;
   const loss = isNews ? lossOf(quarantined) : [];

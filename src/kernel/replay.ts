@@ -1,10 +1,7 @@
 /** Replays a stream: machines are fed the journal, nothing is performed, every ask is compared (design.md section 1). */
-import type { AnyActorLogic } from "xstate";
-import { compileMachine } from "../../actors/compiled.ts";
 import type { StateFormats } from "../../actors/migrate.ts";
-import { type WiredMachines, wireMachines } from "../../actors/wiring.ts";
 import type { CreatedBody, Entry } from "../../schemas/entry.ts";
-import { type RootAddress, type RootKind, rootKindOf } from "../../schemas/ids.ts";
+import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import { canonicalJson } from "../../schemas/json.ts";
 import { isSameJson } from "../canonical.ts";
 import { shelvedHashIn } from "../journal/named_blobs.ts";
@@ -12,6 +9,7 @@ import type { Seams } from "../seams.ts";
 import { CrankDesk } from "./desk.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, type RecordedCrank } from "./feed.ts";
 import { LiveRoot } from "./live_root.ts";
+import { machinesOf, type Wiring } from "./machines.ts";
 
 /** What a replay found. */
 export interface ReplayReport {
@@ -39,14 +37,14 @@ export interface ReplayOptions {
   readonly anyCode?: boolean;
   /** Also saves and restores the state after every crank: what a restart there would have come to must be the same. */
   readonly strict?: boolean;
-  /** Wires the machines; tests give machines that decide otherwise. */
-  readonly wire?: (desk: CrankDesk) => WiredMachines;
   /** The forms of states that are known; those of this release by default. */
   readonly stateFormats?: StateFormats;
   /** Stops before the first message that came after this entry: states are as they were then. */
   readonly until?: number;
   /** Says whether a state may be as it is, instead of the recorded hash. Told of all of one stream, in their order. */
   readonly acceptsState?: (state: ReplayedState) => boolean;
+  /** Wires the machines; tests give machines that tell what they see. */
+  readonly wire?: Wiring;
   /** Shown the root behind every message, with what was recorded of it. */
   readonly watch?: (crank: RecordedCrank, root: LiveRoot) => void;
   /** Shown the root as the replay left it, unless its last stretch was not replayed or something diverged. */
@@ -65,26 +63,6 @@ export interface ReplayedState {
 /** Replays one stream to its end or its first divergence. */
 export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   return await new Replay(options).run();
-}
-
-interface ReplayMachine {
-  readonly desk: CrankDesk;
-  readonly machine: AnyActorLogic;
-}
-
-/** One desk and its machines for all replays: one crank at a time uses it, and wiring takes longer than a short stream. */
-const usualDesk = new CrankDesk();
-const usual = new Map<RootKind, ReplayMachine>();
-
-function machineOf(kind: RootKind, wire: ReplayOptions["wire"]): ReplayMachine {
-  if (wire !== undefined) {
-    const desk = new CrankDesk();
-    return { desk, machine: compileMachine(wire(desk)[kind]) };
-  }
-  const made = usual.get(kind) ??
-    { desk: usualDesk, machine: compileMachine(wireMachines(usualDesk)[kind]) };
-  usual.set(kind, made);
-  return made;
 }
 
 class Replay {
@@ -110,7 +88,8 @@ class Replay {
     if (kind === undefined) {
       throw new Error(`Cannot replay "${options.address}": this release has no such kind of root`);
     }
-    const { machine, desk } = machineOf(kind, options.wire);
+    const desk = new CrankDesk();
+    const machine = machinesOf(options.wire)[kind];
     this.#fresh = () => new LiveRoot(options.address, kind, machine, desk);
     this.#root = this.#fresh();
   }

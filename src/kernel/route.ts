@@ -4,6 +4,7 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import { throughJson } from "../canonical.ts";
 import { shelvedHashIn } from "../journal/named_blobs.ts";
+import type { InboxRow } from "../journal/journal.ts";
 import type { StoreKey } from "../journal/store.ts";
 import type { LiveRoot } from "./live_root.ts";
 import { type Kernel, KernelError } from "./kernel.ts";
@@ -16,7 +17,8 @@ const readBackoffMs = { first: 50, max: 2_000 } as const;
 
 /** Puts mail into a root's mailbox, waking the root if it sleeps. */
 export function deliver(kernel: Kernel, address: RootAddress, mail: Mail): void {
-  if (kernel.stopped !== undefined) return;
+  // A root that another runtime took over hears there what is to be heard.
+  if (kernel.stopped !== undefined || !kernel.journal.ownership.isOurs(address)) return;
   const root = kernel.roots.get(address);
   if (root !== undefined) {
     root.mailbox.push(mail);
@@ -62,6 +64,26 @@ export function claimOf(key: StoreKey): string {
   return JSON.stringify(key);
 }
 
+/** The row of a claim is gone for good. While rows are being listed the claim stays: the list may be older. */
+export function unclaim({ claimed, looks }: Kernel, key: StoreKey): void {
+  if (looks.count > 0) looks.spent.add(claimOf(key));
+  else claimed.delete(claimOf(key));
+}
+
+/** Lists inbox rows; whatever is taken and deleted meanwhile is not brought a second time (K13). */
+export async function* lookAtLetters({ journal, claimed, looks }: Kernel): AsyncIterable<InboxRow> {
+  looks.count += 1;
+  try {
+    yield* journal.listInbox();
+  } finally {
+    looks.count -= 1;
+    if (looks.count === 0) {
+      for (const claim of looks.spent) claimed.delete(claim);
+      looks.spent.clear();
+    }
+  }
+}
+
 /**
  * Brings a durable message to its receiver, once: a row that is claimed already is on its way. A machine may look
  * something up only after it was loaded, so the letter that names it waits, and those after it behind it (K13).
@@ -69,7 +91,8 @@ export function claimOf(key: StoreKey): string {
 export function bring(kernel: Kernel, letter: Letter): Promise<void> {
   const { key, to, from } = letter;
   const claim = claimOf(key);
-  if (kernel.claimed.has(claim)) return Promise.resolve();
+  // The row of another runtime's root is found by that runtime.
+  if (kernel.claimed.has(claim) || !kernel.journal.ownership.isOurs(to)) return Promise.resolve();
   kernel.claimed.add(claim);
   const message = throughJson(letter.message);
   const hand = () => deliver(kernel, to, { kind: "input", body: { message, sender: from }, inbox: key });

@@ -1,11 +1,11 @@
 /** Makes the kernel's state from its parts. */
 import { type StateFormats, stateFormats } from "../../actors/migrate.ts";
-import { compileMachines, type WiredMachines, wireMachines } from "../../actors/wiring.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { messageTypes } from "../../schemas/message.ts";
 import { CrankDesk } from "./desk.ts";
 import type { Kernel } from "./kernel.ts";
+import { machinesOf, type Wiring } from "./machines.ts";
 import { Waking } from "./waking.ts";
 
 /** What a kernel is made from. */
@@ -18,19 +18,18 @@ export type KernelParts =
     /** The forms of stored states; tests of upgrades give others. */
     readonly stateFormats?: StateFormats | undefined;
     /** Wires the machines; tests of faults give machines that fail. */
-    readonly wire?: ((desk: CrankDesk) => WiredMachines) | undefined;
+    readonly wire?: Wiring | undefined;
   };
 
 /** Makes a kernel at rest: nothing runs before {@linkcode recover} has looked at the store. */
 export function createKernel(parts: KernelParts): Kernel {
-  const desk = new CrankDesk();
-  const { wire = wireMachines, stateFormats: formats = stateFormats, ...rest } = parts;
+  const { wire, stateFormats: formats = stateFormats, ...rest } = parts;
   return {
     ...rest,
     stateFormats: formats,
-    messageTypes: parts.wire === undefined ? messageTypes : undefined,
-    desk,
-    machines: compileMachines(wire(desk), () => desk.mayGoOn()),
+    messageTypes: wire === undefined ? messageTypes : undefined,
+    desk: new CrankDesk(),
+    machines: machinesOf(wire),
     roots: new Map(),
     records: new Map<RootAddress, RootRecord>(),
     parked: new Map(),
@@ -39,7 +38,9 @@ export function createKernel(parts: KernelParts): Kernel {
     running: new Map(),
     earlyCalls: new Set(),
     claimed: new Set(),
+    looks: { count: 0, spent: new Set() },
     bringing: new Map(),
+    avoided: new Set(),
     replyWaiters: new Map(),
     births: new Map(),
     pendingCommands: new Map(),
@@ -51,5 +52,6 @@ export function createKernel(parts: KernelParts): Kernel {
     pumping: false,
     paused: true,
     stopped: undefined,
+    ending: new AbortController(),
   };
 }

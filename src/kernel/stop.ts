@@ -7,6 +7,7 @@ import { type Kernel, KernelError } from "./kernel.ts";
 /** Ends all work at once, because nothing can be written any more. */
 export function halt(kernel: Kernel, reason: StoreError | "stopped"): void {
   kernel.stopped = reason;
+  kernel.ending.abort();
   kernel.waking.giveUp();
   for (const running of kernel.running.values()) {
     running.abort.abort();

@@ -5,29 +5,47 @@ import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
 import { shelvedHashIn } from "../journal/named_blobs.ts";
 import { StoreError } from "../journal/store.ts";
 import { CrankReader, type Divergence, feed, feedCheckpoint, noteAttempt } from "./feed.ts";
-import { holdMet } from "./hold.ts";
+import { holdMet, letGo } from "./hold.ts";
 import type { Kernel } from "./kernel.ts";
 import { LiveRoot } from "./live_root.ts";
 import { quarantine } from "./poison.ts";
 import { schedule } from "./pump.ts";
-import { claimOf, makeReady } from "./route.ts";
+import { makeReady, unclaim } from "./route.ts";
 import { takeOver } from "./take_over.ts";
 import { moveToThisCode, OtherCodeError } from "./upgrade.ts";
 
 /** Wakes a root unless it is being woken. Its mail waits in `parked`. */
 export function wake(kernel: Kernel, address: RootAddress): void {
   if (kernel.waking.has(address) || kernel.roots.has(address)) return;
+  const { ownership } = kernel.journal;
+  const epoch = ownership.epochOf(address);
   kernel.waking.line(address, () =>
     bringUp(kernel, address).then(
       (root) => {
-        if (root !== undefined) settleIn(kernel, root);
+        const isFresh = isStill(kernel, address, epoch);
+        if (isFresh && root !== undefined) settleIn(kernel, root);
         kernel.waking.delete(address);
+        if (!isFresh) wakeAnew(kernel, address, root);
       },
-      (error) => {
+      async (error) => {
+        // What another runtime wrote meanwhile looks like damage: the store says whether the root is still ours.
+        const isOurs = ownership.isShared ? await ownership.confirm(address).catch(() => false) : true;
         kernel.waking.delete(address);
+        if (!isOurs || !isStill(kernel, address, epoch)) return wakeAnew(kernel, address);
         failToWake(kernel, address, error);
       },
     ));
+}
+
+/** True if a root that was read is ours, as it was when the reading began: another owner may have written in between. */
+export function isStill({ journal: { ownership } }: Kernel, address: RootAddress, epoch: number): boolean {
+  return ownership.isOurs(address) && ownership.epochOf(address) === epoch;
+}
+
+/** What was read is too old. A root that is ours again is read once more; for another's nothing is to be done here. */
+function wakeAnew(kernel: Kernel, address: RootAddress, stale?: LiveRoot): void {
+  if (stale !== undefined) letGo(stale);
+  if (kernel.stopped === undefined && kernel.journal.ownership.isOurs(address)) wake(kernel, address);
 }
 
 /** A root that was woken takes its parked mail. */
@@ -79,7 +97,7 @@ function dropMail(kernel: Kernel, address: RootAddress): void {
     mail.kind === "input" && mail.inbox !== undefined ? [mail.inbox] : []
   );
   kernel.journal.writer.push({ root: address, entries: [], sets: [], deletes: letters }, () => {
-    for (const key of letters) kernel.claimed.delete(claimOf(key));
+    for (const key of letters) unclaim(kernel, key);
     schedule(kernel);
   });
 }

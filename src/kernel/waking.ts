@@ -7,7 +7,7 @@ export class Waking {
   readonly #roots = new Set<RootAddress>();
   readonly #waiting: (() => Promise<void>)[] = [];
   #active = 0;
-  #onNone: (() => void)[] = [];
+  #waiters: { readonly isMeant: (root: RootAddress) => boolean; readonly resolve: () => void }[] = [];
 
   get size(): number {
     return this.#roots.size;
@@ -25,7 +25,10 @@ export class Waking {
   /** The root is up, or will not come up. */
   delete(address: RootAddress): void {
     this.#roots.delete(address);
-    if (this.#roots.size === 0) this.#release();
+    if (this.#waiters.length === 0) return;
+    const waiters = this.#waiters.splice(0);
+    this.#waiters = waiters.filter(({ isMeant }) => this.#isAny(isMeant));
+    for (const waiter of waiters) if (!this.#waiters.includes(waiter)) waiter.resolve();
   }
 
   /** Notes a root and brings it up when its turn comes. `work` must not reject, and ends by {@linkcode delete}. */
@@ -35,16 +38,16 @@ export class Waking {
     this.#next();
   }
 
-  /** Resolves once no root is on its way, or nobody works on any more. */
-  untilNone(): Promise<void> {
-    if (this.#roots.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#onNone.push(resolve));
+  /** Resolves once no such root is on its way, or nobody works on any more. */
+  untilNone(isMeant: (root: RootAddress) => boolean): Promise<void> {
+    if (!this.#isAny(isMeant)) return Promise.resolve();
+    return new Promise((resolve) => this.#waiters.push({ isMeant, resolve }));
   }
 
   /** The runtime has stopped: whoever waits goes on. */
   giveUp(): void {
     this.#waiting.length = 0;
-    this.#release();
+    for (const { resolve } of this.#waiters.splice(0)) resolve();
   }
 
   #next(): void {
@@ -58,7 +61,8 @@ export class Waking {
     });
   }
 
-  #release(): void {
-    for (const resolve of this.#onNone.splice(0)) resolve();
+  #isAny(isMeant: (root: RootAddress) => boolean): boolean {
+    for (const root of this.#roots) if (isMeant(root)) return true;
+    return false;
   }
 }

@@ -17,13 +17,13 @@ import { type Kernel, observe, tell } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
 import { poison } from "./poison.ts";
 import { schedule } from "./pump.ts";
-import { bring, claimOf } from "./route.ts";
+import { bring, unclaim } from "./route.ts";
 import { isLive, type Rows, rowsOf } from "./rows.ts";
 
 /** Writes the unit of one crank and acts on it. A unit that no commit could hold fails like the crank itself (K18). */
 export function writeUnit(kernel: Kernel, root: LiveRoot, result: CrankResult): void {
   const { mail, opening, beginning, record } = result;
-  const entries = placeEntries(kernel, beginning, opening, compose(record));
+  const entries = placeEntries(beginning, opening, compose(record));
   const openRow = root.hasOpenRow;
   const last = root.seq;
   root.seq += entries.length;
@@ -43,7 +43,7 @@ export function writeUnit(kernel: Kernel, root: LiveRoot, result: CrankResult): 
     kernel.journal.writer.push(unit, () => {
       root.unwritten -= 1;
       if (isAnswer) root.undurableAnswers -= 1;
-      if (mail.kind === "input" && mail.inbox !== undefined) kernel.claimed.delete(claimOf(mail.inbox));
+      if (mail.kind === "input" && mail.inbox !== undefined) unclaim(kernel, mail.inbox);
       if (mail.kind !== "outcome") mail.onAccepted?.();
       whenDurable(kernel, root.address, { entries, rows, asks: asks.filter((ask) => !early.has(ask)) });
     });

@@ -152,7 +152,9 @@ export class TaskDesk {
         // Listen first, look second: a change between the two is heard.
         changed = Promise.withResolvers<boolean>();
         const record = await this.find(owner, id);
-        if (record === undefined || isWanted(record)) return record;
+        // One that goes on in another runtime is not heard of here any more.
+        const isGone = !this.#kernel.journal.ownership.isOurs(address);
+        if (record === undefined || isWanted(record) || isGone) return record;
         if (await Promise.race([over, changed.promise])) return await this.find(owner, id) ?? record;
       }
     } finally {

@@ -4,6 +4,7 @@ import { examine } from "../../src/journal/doctor.ts";
 import { openJournal } from "../../src/journal/journal.ts";
 import { openKvStore } from "../../src/journal/kv_store.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
+import { startKvConnect } from "../support/kv_connect/server.ts";
 import { root } from "../support/units.ts";
 
 const seams = createSystemSeams({ log: () => {} });
@@ -34,8 +35,8 @@ const writerCode = `
 `;
 
 /** Runs a writer, kills it once it has acknowledged `count` units, and returns the last sequence it acknowledged. */
-async function runAndKill(path: string, count: number): Promise<number> {
-  const script = `${path}.writer.ts`;
+async function runAndKill(path: string, count: number, folder?: string): Promise<number> {
+  const script = `${folder === undefined ? path : `${folder}/remote`}.writer.ts`;
   await Deno.writeTextFile(script, writerCode);
   const config = new URL("../../deno.json", import.meta.url).pathname;
   const process = new Deno.Command(Deno.execPath(), {
@@ -58,6 +59,33 @@ async function runAndKill(path: string, count: number): Promise<number> {
   assert.ok(acknowledged.length >= count);
   return Math.max(...acknowledged);
 }
+
+Deno.test("journal on a remote store that loses answers has every entry that a killed process was told of (F02, K16)", async () => {
+  const folder = await Deno.makeTempDir();
+  await using server = startKvConnect({
+    // An answer that was lost after the commit took hold, and a server that is busy, in between.
+    faults: ({ kind, number }) =>
+      kind !== "write" ? undefined : number % 9 === 5 ? "lost" : number % 9 === 7 ? "unavailable" : undefined,
+  });
+  Deno.env.set("DENO_KV_ACCESS_TOKEN", server.token);
+  try {
+    for (let round = 1; round <= 2; round++) {
+      const acknowledged = await runAndKill(server.url, 40 * round, folder);
+      const store = await openKvStore(server.url);
+      try {
+        assert.deepEqual((await examine(store, seams.digest)).findings, []);
+        const journal = await openJournal({ store, seams });
+        let seq = 0;
+        for await (const entry of journal.readEntries(root)) assert.equal(entry.seq, ++seq);
+        assert.ok(seq >= acknowledged, `${acknowledged} was acknowledged, ${seq} is there`);
+      } finally {
+        store.close();
+      }
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
 
 Deno.test("journal of a killed process has every acknowledged entry, no gap and a valid chain", async () => {
   const folder = await Deno.makeTempDir();

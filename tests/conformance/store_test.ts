@@ -1,4 +1,4 @@
-/** What every store promises: one suite, run against Deno KV in a file and in memory, and against the test's own store. */
+/** What every store promises: one suite, run against Deno KV in a file, in memory and over KV Connect, and against the test's own store. */
 import assert from "node:assert/strict";
 import { openKvStore } from "../../src/journal/kv_store.ts";
 import { storeLimits } from "../../src/journal/row_size.ts";
@@ -10,6 +10,7 @@ import {
   type StoreErrorCode,
   type StoreKey,
 } from "../../src/journal/store.ts";
+import { startKvConnect } from "../support/kv_connect/server.ts";
 import { MemoryDisk } from "../support/memory_store.ts";
 
 /** A kind of store; `reopen` is left out where a store does not outlive its handle. */
@@ -35,6 +36,18 @@ const kinds: readonly Kind[] = [
     },
   },
   { name: "KV memory", open: async () => ({ store: await openKvStore(":memory:") }) },
+  {
+    name: "KV Connect",
+    open: async () => {
+      const server = startKvConnect();
+      Deno.env.set("DENO_KV_ACCESS_TOKEN", server.token);
+      return {
+        store: await openKvStore(server.url),
+        reopen: () => openKvStore(server.url),
+        clean: async () => await server[Symbol.asyncDispose](),
+      };
+    },
+  },
   {
     name: "memory store",
     open: () => {

@@ -17,7 +17,7 @@ const isPossible = await hasNamespaces();
 
 Deno.test({
   name:
-    `runtime whose disk is full refuses what is new as store_full, starts nothing, answers readers, and goes on when there is room (F09, G11)${
+    `runtime whose disk is full refuses what is new as store_full, starts nothing, answers readers, and goes on when there is room (F09)${
       isPossible ? "" : " [not run: this machine gives no namespaces]"
     }`,
   // In CI it must run; elsewhere its name says that it did not.

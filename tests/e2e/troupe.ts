@@ -70,6 +70,11 @@ export class Stage {
     this.#env["TROUPE_DEBUG"] = "1";
   }
 
+  /** Every process that is started from now on finds this in its environment. */
+  give(name: string, value: string): void {
+    this.#env[name] = value;
+  }
+
   /** Starts the command. */
   start(...args: readonly string[]): Running {
     return this.startDeno("run", "-A", "--quiet", main, ...args);

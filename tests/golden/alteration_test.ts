@@ -12,7 +12,7 @@ import type { Json } from "../../schemas/json.ts";
 import type { BlobText } from "../../src/fixture/fixture_blobs.ts";
 import { createBlobLoader } from "../../src/fixture/fixture_blobs.ts";
 import { readFixture } from "../../src/fixture/read_fixture.ts";
-import type { CrankDesk } from "../../src/kernel/desk.ts";
+import type { PortDesk } from "../../src/kernel/machines.ts";
 import type { Divergence } from "../../src/kernel/feed.ts";
 import { pagesOf, replayStream } from "../../src/stream_replay.ts";
 import { digestOf } from "../support/fixtures.ts";
@@ -36,7 +36,7 @@ async function divergenceOf(
   { address, blobs, entries }: Stream,
   { altered = entries, wire }: {
     readonly altered?: readonly Entry[];
-    readonly wire?: (desk: CrankDesk) => WiredMachines;
+    readonly wire?: (desk: PortDesk) => WiredMachines;
   },
 ): Promise<Divergence | undefined> {
   const report = await replayStream({
@@ -168,18 +168,18 @@ Deno.test("replay refuses an approval that was planted into a journal, for nobod
 });
 
 /** Machines whose asks or letters are others, from the outside: whatever made them so. */
-function otherwise(change: (desk: CrankDesk) => Desk & Outbox): (desk: CrankDesk) => WiredMachines {
+function otherwise(change: (desk: PortDesk) => Desk & Outbox): (desk: PortDesk) => WiredMachines {
   return (desk) => wireMachines(change(desk));
 }
 
-type Requests = Parameters<CrankDesk["book"]>[0];
+type Requests = Parameters<PortDesk["book"]>[0];
 
 /** A desk that is told something else than the machine said. */
 function mangled(
-  desk: CrankDesk,
+  desk: PortDesk,
   { ask = (one) => one, post = (one) => one }: {
     readonly ask?: (request: Requests) => Requests;
-    readonly post?: (outgoing: Parameters<CrankDesk["post"]>[0]) => Parameters<CrankDesk["post"]>[0];
+    readonly post?: (outgoing: Parameters<PortDesk["post"]>[0]) => Parameters<PortDesk["post"]>[0];
   },
 ): Desk & Outbox {
   return {
@@ -192,7 +192,7 @@ function mangled(
 }
 
 const shapes: {
-  readonly [what: string]: { readonly type: string; readonly wire: (desk: CrankDesk) => WiredMachines };
+  readonly [what: string]: { readonly type: string; readonly wire: (desk: PortDesk) => WiredMachines };
 } = {
   "another branch, a timer instead of a call": {
     type: "tool.call",
@@ -275,7 +275,7 @@ Deno.test("replay finds a machine that asks for a time, a chance or an id that i
 
 /** The machines with one guard of one of them turned round. */
 function withGuard(machine: "session" | "turn" | "invocation" | "question", guard: string) {
-  return (desk: CrankDesk): WiredMachines => {
+  return (desk: PortDesk): WiredMachines => {
     const wired = wireMachines(desk);
     return { ...wired, session: turned(wired.session, "session", { machine, guard }) };
   };

@@ -2,7 +2,7 @@
 import type { WiredMachines } from "../../actors/wiring.ts";
 import type { HostPerformers } from "../../src/host_services.ts";
 import type { Store } from "../../src/journal/store.ts";
-import type { CrankDesk } from "../../src/kernel/desk.ts";
+import type { PortDesk } from "../../src/kernel/machines.ts";
 import type { Redactor } from "../../src/redact/redactor.ts";
 import type { Runtime } from "../../src/runtime.ts";
 import type { MemoryStore } from "../support/memory_store.ts";
@@ -12,7 +12,7 @@ import type { Plan } from "./plan.ts";
 export interface Bug {
   readonly store?: (store: MemoryStore) => Store;
   readonly performers?: (performers: HostPerformers) => HostPerformers;
-  readonly wire?: (desk: CrankDesk) => WiredMachines;
+  readonly wire?: (desk: PortDesk) => WiredMachines;
   readonly redactor?: () => Redactor;
   readonly onStart?: (runtime: Runtime) => void;
 }
@@ -23,6 +23,8 @@ export interface Canary {
   readonly of: string;
   readonly bug: Bug;
   readonly rules: readonly string[];
+  /** Where the hunt begins: the first seed from 1 that shows the bug, where that takes longer than a few. */
+  readonly from?: number;
   /** Brings forth what the bug needs to show. */
   readonly plan?: (plan: Plan) => Plan;
 }

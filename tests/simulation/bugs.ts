@@ -49,6 +49,7 @@ export const canaries: readonly Canary[] = [
   {
     name: "recovery takes what is not idempotent for harmless and asks again",
     of: "R6",
+    from: 16,
     bug: forgettingEffects(),
     rules: ["I1", "K3"],
   },
@@ -61,12 +62,14 @@ export const canaries: readonly Canary[] = [
   {
     name: "an inbox row is set in a commit after the one that sends its message",
     of: "K13",
+    from: 13,
     bug: inTwoCommits(isOf("inbox"), "sets"),
     rules: ["I15"],
   },
   {
     name: "inbox rows are read in the wrong order",
     of: "K13",
+    from: 10,
     bug: {
       store: (store) => ({
         ...withCommit(store, (commit) => store.commit(commit)),
@@ -84,7 +87,7 @@ export const canaries: readonly Canary[] = [
     rules: ["K14", "I11"],
   },
   { name: "a root with open intents has no row", of: "K19", bug: without("open"), rules: ["I11", "K19"] },
-  { name: "a timer has no row", of: "K19", bug: without("due"), rules: ["I11", "K19"] },
+  { name: "a timer has no row", of: "K19", from: 10, bug: without("due"), rules: ["I11", "K19"] },
   {
     name: "entries are written in a commit after the rows that go with them",
     of: "K1",
@@ -142,6 +145,7 @@ export const canaries: readonly Canary[] = [
   {
     name: "a turn asks its model whatever its budget says",
     of: "I16",
+    from: 9,
     bug: { wire: (desk) => misguidedTurn(wirePoisonous(desk), "isSpent", () => false) },
     rules: ["I16"],
   },

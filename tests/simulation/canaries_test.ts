@@ -9,11 +9,11 @@ const seedsMax = 60;
 
 /** The first seed at which one of the expected rules is seen broken, and the rules that were seen broken at all. */
 async function hunt(
-  { bug, rules, plan }: Canary,
+  { bug, rules, plan, from = 1 }: Canary,
 ): Promise<{ readonly seed: number; readonly seen: Set<string> }> {
   const seen = new Set<string>();
-  for (let seed = 1; seed <= seedsMax; seed++) {
-    const drawn = planOf(seed);
+  for (let seed = from; seed < from + seedsMax; seed++) {
+    const drawn = planOf(seed, {});
     const { violations } = await simulate(seed, plan?.(drawn) ?? drawn, bug);
     for (const { rule } of violations) seen.add(rule);
     if (violations.some(({ rule }) => rules.includes(rule))) return { seed, seen };
@@ -25,7 +25,7 @@ for (const canary of canaries) {
   Deno.test(`simulation finds that ${canary.name} (${canary.of})`, async () => {
     const { seed, seen } = await hunt(canary);
     assert.ok(
-      seed <= seedsMax,
+      seed < Infinity,
       `not found in ${seedsMax} seeds; expected ${canary.rules.join(" or ")}, seen ${
         [...seen].join(", ") || "nothing"
       }`,

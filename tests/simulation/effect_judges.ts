@@ -9,7 +9,7 @@ import { type Tool, toolNamed } from "./scenario.ts";
 import { type Story, tellStories } from "./stories.ts";
 
 /** Asks every judge of effects. */
-export async function judgeEffects(one: Case): Promise<void> {
+export function judgeEffects(one: Case): void {
   judgeStarts(one);
   judgeAttempts(one);
   judgeTimers(one);
@@ -17,7 +17,9 @@ export async function judgeEffects(one: Case): Promise<void> {
   judgeLate(one);
   for (const [root, entries] of one.streams) {
     if (!root.startsWith("session/")) continue;
-    for (const story of await tellStories(one.reader, root, entries)) judgeStory(one, story);
+    for (const story of tellStories(root, entries, one.results.get(root) ?? new Map())) {
+      judgeStory(one, story);
+    }
   }
 }
 
@@ -110,8 +112,9 @@ function judgeTimers({ streams, complain }: Case): void {
 
 /** I8: what a model was given is what the journal says up to its intent, whatever was forgotten and read back. */
 function judgeConversations({ evidence, streams, complain }: Case): void {
-  for (const { root, id, key, conversation } of evidence.outside.performed) {
-    if (conversation === undefined) continue;
+  for (const { root, id, key, life, conversation } of evidence.outside.performed) {
+    // A ghost reads what the next owner wrote as well; nothing that it hears counts any more.
+    if (conversation === undefined || evidence.ghosts.has(life)) continue;
     const fold = new ConversationFold();
     for (const entry of streams.get(root) ?? []) {
       fold.take(entry);

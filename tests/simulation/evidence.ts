@@ -28,6 +28,8 @@ export interface Evidence {
   readonly outside: Outside;
   readonly clients: Clients;
   readonly marks: readonly Mark[];
+  /** Numbers of the lives that another took over from while they went on. */
+  readonly ghosts: ReadonlySet<number>;
   /** The life that runs at the end, with nothing left to do. */
   readonly life: Life;
   /** What was logged, among other lines. */
@@ -53,16 +55,20 @@ export interface Verdict {
   /** Hash over every row of the store and every line of the ledger. */
   readonly hash: string;
   readonly counts: Counts;
-  /** Kinds of entries that the journal holds, for a run that was judged. */
+  /** Kinds of entries that the journal holds, if it was judged, and kinds of trouble that came. */
   readonly seen: ReadonlySet<string>;
 }
 
-/** A failing run in words: how to repeat it, what broke first, and the last 50 steps before. */
-export function describe({ plan, violations, trace }: Verdict): string {
+/** A failing run in words: how to repeat it, what broke first, and the last 50 lines of its trace before that. */
+export function describe({ plan, violations, trace }: Verdict, commit?: string): string {
   const [first] = violations;
+  const broken = trace.findIndex((line) => line.includes(" BROKEN "));
   return [
     `${plan.play} seed ${plan.seed} breaks ${first?.rule}: ${first?.message}`,
+    `again: deno task sim --seeds 1 --from ${plan.seed}${
+      commit === undefined ? "" : `, at commit ${commit}`
+    }`,
     `plan: ${JSON.stringify(plan)}`,
-    ...trace.slice(-50),
+    ...trace.slice(0, broken < 0 ? trace.length : broken + 1).slice(-50),
   ].join("\n");
 }

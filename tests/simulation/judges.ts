@@ -1,7 +1,9 @@
 /** Judges: what must be true of every run, whatever happened in it. Each is named by its number (K, R, I). */
+import { emptyLibrary } from "../../actors/library.ts";
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { InputBody } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import type { InvocationResult } from "../../schemas/invocation.ts";
 import { isSameJson } from "../../src/canonical.ts";
 import { examine } from "../../src/journal/doctor.ts";
 import { type JournalReader, openJournalReader } from "../../src/journal/journal.ts";
@@ -12,13 +14,16 @@ import { replay } from "../../src/kernel/replay.ts";
 import { machineCode } from "../../src/machine_code.ts";
 import { digestNow } from "../support/world.ts";
 import { judgeBudgets } from "./budgets.ts";
+import { namesOf } from "./census.ts";
 import { principal } from "./clients.ts";
 import { judgeEffects } from "./effect_judges.ts";
 import type { Complain, Evidence } from "./evidence.ts";
+import { tellTo, wireTelling } from "./poisonous.ts";
+import type { Results } from "./stories.ts";
 import { judgeTasks } from "./task_judges.ts";
 import { judgeRights } from "./rights_judges.ts";
 import { judgeSecrets } from "./secrets.ts";
-import { forgetCatalogs, recoveries } from "./lives.ts";
+import { recoveries } from "./lives.ts";
 
 /** The evidence, read back from the disk by the reader that everybody uses. */
 export interface Case {
@@ -26,6 +31,8 @@ export interface Case {
   readonly reader: JournalReader;
   readonly records: readonly RootRecord[];
   readonly streams: ReadonlyMap<RootAddress, readonly Entry[]>;
+  /** How invocations ended, by session: the replay tells it. */
+  readonly results: Map<RootAddress, Results>;
   readonly complain: Complain;
 }
 
@@ -45,7 +52,7 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
   for await (const record of reader.listRoots()) records.push(record);
   const streams = new Map<RootAddress, readonly Entry[]>();
   for (const { address } of records) streams.set(address, await entriesOf(reader, address));
-  const one: Case = { evidence, reader, records, streams, complain };
+  const one: Case = { evidence, reader, records, streams, results: new Map(), complain };
   judgeRoots(one);
   judgeOwner(one);
   judgeMarks(one);
@@ -53,25 +60,13 @@ export async function judge(evidence: Evidence, complain: Complain): Promise<Rea
   judgeLetters(one);
   judgeIntents(one);
   await judgeReplay(one);
-  await judgeEffects(one);
+  judgeEffects(one);
   judgeBudgets(one);
   await judgeTasks(one);
   judgeRights(one);
   judgeSecrets(evidence, evidence.said, complain);
   judgeRest(one);
   return new Set([...streams.values()].flatMap((entries) => entries.flatMap(namesOf)));
-}
-
-function namesOf({ kind, type, body }: Entry): string[] {
-  const { status, effect, stages, shared } = body as {
-    readonly status?: string;
-    readonly effect?: string;
-    readonly stages?: readonly { readonly dispatch: string }[];
-    readonly shared?: true;
-  };
-  const kinds = stages?.map(({ dispatch }) => dispatch) ??
-    [status ?? effect ?? (shared === true ? "shared" : "")];
-  return kinds.map((one) => `${kind} ${type} ${one}`.trimEnd());
 }
 
 async function entriesOf(reader: JournalReader, address: RootAddress): Promise<Entry[]> {
@@ -184,8 +179,8 @@ function judgeLetters({ streams, complain }: Case): void {
   for (const [root, entries] of streams) {
     for (const entry of entries) {
       const input = inputOf(entry);
-      // That a root is out of service, the kernel says in its place.
-      const isOfKernel = input?.message.type.startsWith("child.") === true;
+      // That a child is out of service, the kernel says in its place.
+      const isOfKernel = input?.message.type === "child.lost";
       if (input?.sender !== undefined && !isOfKernel) {
         push(taken, `${input.sender} to ${root}`, input.message);
       }
@@ -244,10 +239,14 @@ async function* pagesOf(entries: readonly Entry[]): AsyncIterable<readonly Entry
 }
 
 /** K25, I8: a replay asks for exactly what was recorded and reaches the same states, without any effect. */
-async function judgeReplay({ reader, streams, complain }: Case): Promise<void> {
-  forgetCatalogs();
+async function judgeReplay({ reader, streams, results, complain }: Case): Promise<void> {
+  emptyLibrary();
   for (const [address, entries] of streams) {
+    const ended = new Map<string, InvocationResult>();
+    results.set(address, ended);
+    tellTo((turn, result) => ended.set(`turn/${turn}/${result.ordinal}`, result));
     const { divergence } = await replay({
+      wire: wireTelling,
       address,
       pages: pagesOf(entries),
       code: machineCode,

@@ -1,6 +1,6 @@
 /** The lives of one run: how each begins on the data of the one before, and how it ends. */
+import { emptyLibrary } from "../../actors/library.ts";
 import { createDoorRedactor } from "../../src/effects/clean.ts";
-import { internCatalog } from "../../actors/library.ts";
 import type { StreamHead } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
 import { openJournalReader } from "../../src/journal/journal.ts";
@@ -44,8 +44,11 @@ export interface LivesOptions {
 /** All lives of one run, one after another; ghosts go on beside the one that took over from them. */
 export class Lives {
   readonly marks: Mark[] = [];
+  readonly ghosts = new Set<number>();
   /** Commits and applications of the first life. */
   readonly first = { commits: 0, applied: 0 };
+  /** Kinds of trouble that really came, by name. */
+  readonly met = new Set<string>();
   born = 0;
   crashed = 0;
   readonly #options: LivesOptions;
@@ -68,6 +71,11 @@ export class Lives {
     return this.#crashes.length > 0;
   }
 
+  /** From now on nothing goes wrong any more, and somebody answers: the crashes that did not come are called off. */
+  heal(): void {
+    this.#crashes.length = 0;
+  }
+
   /** True if the current life keeps away from a root that it could not read. */
   get hasGivenUpRoot(): boolean {
     const records = this.current.runtime?.kernel.records.values() ?? [];
@@ -83,7 +91,7 @@ export class Lives {
   /** Starts the runtime on what is there. */
   begin(): void {
     // Catalogs in memory belong to a process; those of a ghost are shared with it here.
-    if (this.#all.length === 0) forgetCatalogs();
+    if (this.#all.length === 0) emptyLibrary();
     const { plan, disk, nature, dice, bug, sites, note } = this.#options;
     const life: Life = new Life({
       number: ++this.born,
@@ -101,6 +109,8 @@ export class Lives {
     this.#all.push(life);
     note(`life ${life.number} begins`);
     const isSilent = dice.chance(plan.silence);
+    if (isSilent && this.hasTroubleLeft) this.met.add("life with nobody to answer");
+    const { wire } = bug;
     startRuntime({
       store: life.store,
       seams: sites.seams(life.seams),
@@ -108,7 +118,8 @@ export class Lives {
       code: codeOf(this.#releases),
       hasAnswerer: () => !isSilent || this.#crashes.length === 0,
       pick: (count) => plan.order === "fixed" ? 0 : dice.below(count),
-      wire: bug.wire ?? wirePoisonous,
+      // A planted bug may keep what belongs to one life, so its machines are made for each.
+      wire: wire === undefined ? wirePoisonous : (desk) => wire(desk),
       redactor: bug.redactor?.() ??
         createDoorRedactor(sites.has("secret_told") ? knownSecrets() : undefined),
       performers: (services) => this.#options.outside.performersOf(life, services),
@@ -141,13 +152,18 @@ export class Lives {
     const { plan: { throwing }, dice } = this.#options;
     if (this.#crashes.length === 0 || throwing === 0 || !dice.chance(throwing)) return undefined;
     const busy = new StoreError("store_busy", "Cannot write store: it is busy");
-    return dice.pick<Fault>(["throw_before", "throw_after", "refuse", busy]);
+    const fault = dice.pick<Fault>(["throw_before", "throw_after", "refuse", busy]);
+    this.met.add(`commit fault ${fault instanceof StoreError ? fault.code : fault}`);
+    return fault;
   }
 
   #drawReadFault(): boolean {
     const { plan: { misreading }, dice } = this.#options;
     // Starts that the store ends count against the roots that were open.
-    return this.hasTroubleLeft && misreading > 0 && dice.chance(misreading) && !this.#endsTooOften(1);
+    const isFault = this.hasTroubleLeft && misreading > 0 && dice.chance(misreading) &&
+      !this.#endsTooOften(1);
+    if (isFault) this.met.add("read fault");
+    return isFault;
   }
 
   /** Ends the current life if its plan says so, or if it failed, and begins the next. False if it goes on. */
@@ -163,15 +179,30 @@ export class Lives {
     if (crash === undefined || this.#endsTooOften()) return false;
     this.#options.note(`CRASH of life ${life.number}: ${JSON.stringify(crash)}`);
     this.crashed += 1;
+    this.#meet(crash, life);
     this.#options.nature.nowMs += crash.clockMs;
     if (crash.how === "stop" && life.runtime !== undefined) life.stop(life.runtime);
     else await this.#end(life, crash);
     return true;
   }
 
+  #meet({ at, when, how, clockMs }: Crash, life: Life): void {
+    this.met.add(`crash ${how}`);
+    this.met.add(at === "commit" ? `crash at commit ${when}` : `crash at ${at}`);
+    if (life.runtime === undefined) this.met.add("crash in a start");
+    if (clockMs !== 0) this.met.add(clockMs < 0 ? "clock set back" : "clock set forth");
+    this.#meetFenced();
+  }
+
+  #meetFenced(): void {
+    const isFenced = this.#all.slice(0, -1).some(({ runtime }) => runtime?.kernel.stopped !== undefined);
+    if (isFenced) this.met.add("ghost fenced");
+  }
+
   /** Kills everybody and begins anew, without any further trouble. */
   async restart(): Promise<void> {
-    this.#crashes.length = 0;
+    this.heal();
+    this.#meetFenced();
     await this.#end(this.current, undefined);
   }
 
@@ -186,16 +217,22 @@ export class Lives {
       commit.apply();
       commit.hasTakenHold = true;
     }
-    if (crash?.how !== "ghost") this.killAll();
+    if (crash?.how === "ghost") this.ghosts.add(life.number);
+    else this.killAll();
     const { plan, dice, outside } = this.#options;
     for (const attempt of outside.attempts) {
       // A request on the wire of a dead process may still arrive.
-      if (!attempt.life.isAlive && !dice.chance(plan.landing)) attempt.isOver = true;
+      if (attempt.life.isAlive) continue;
+      if (!dice.chance(plan.landing)) attempt.isOver = true;
+      else if (!attempt.isOver) this.met.add("request outlives its process");
     }
     this.#mark();
     // A ghost of the older release could still begin something that only that release may end.
     const isAlone = this.#all.length === 0;
-    if (crash?.isUpgrade === true && isAlone && !await this.#hasHarmOpen()) this.#releases += 1;
+    if (crash?.isUpgrade === true && isAlone && !await this.#hasHarmOpen()) {
+      this.#releases += 1;
+      this.met.add("another release");
+    }
     this.begin();
   }
 
@@ -208,6 +245,7 @@ export class Lives {
   #failedStart(life: Life): boolean {
     const { note, complain, plan } = this.#options;
     note(`life ${life.number} could not start: ${life.failure}`);
+    this.met.add("start refused");
     const hasCause = this.#all.length > 1 || (this.hasTroubleLeft && plan.throwing + plan.misreading > 0);
     const isOfStore = life.failure instanceof StoreError || String(life.failure).includes("store_fault");
     if (!hasCause || !isOfStore) complain("K20", `The runtime does not start: ${life.failure}`);
@@ -263,14 +301,4 @@ export class Lives {
 /** The code of the n-th release: the machines are the same, but nobody can know that. */
 function codeOf(release: number): string {
   return release === 0 ? machineCode : `sha256:${String(release).padStart(64, "0")}`;
-}
-
-const emptyCatalogs = Array.from(
-  { length: 1_024 },
-  (_, index) => `sha256:${String(index).padStart(64, "0")}`,
-);
-
-/** A new process has no catalog in memory: whoever needs one must load it. */
-export function forgetCatalogs(): void {
-  for (const hash of emptyCatalogs) internCatalog(hash, { epoch: 1, coreRevision: "none", entries: [] });
 }

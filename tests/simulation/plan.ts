@@ -2,6 +2,7 @@
 import { createRandom } from "../support/world.ts";
 import { createDice, type Dice } from "./scenario.ts";
 import { drawSites, type Site } from "./sites.ts";
+import { drawWorkload, type Workload } from "./workload.ts";
 
 /** One end of the process. Counted within its own life, from 1. */
 export interface Crash {
@@ -57,6 +58,7 @@ export interface Plan {
   readonly stepsMax?: number;
   /** Bounds of the runtime that are lower in this run, so that what is rare elsewhere happens here. */
   readonly bounds: Bounds;
+  readonly workload: Workload;
 }
 
 /** Bounds that a run may lower. */
@@ -103,19 +105,26 @@ export function scriptedPlan(crashes: readonly Crash[], changes: Partial<Plan> =
     theme: "mixed",
     sites: [],
     bounds: {},
+    workload: {},
     ...changes,
   };
 }
 
+/** Of its own dice: all else of a large run is the same, whoever makes it small. */
+function workloadOf(seed: number): Workload {
+  return drawWorkload(createDice(createRandom(seed ^ 0x10ad)));
+}
+
 /** The plan of a seed: each kind of trouble is on in some runs only, so that runs differ in kind (swarm). */
-export function planOf(seed: number): Plan {
+export function planOf(seed: number, workload: Workload = workloadOf(seed)): Plan {
   const dice = createDice(createRandom(seed));
   const weight = (most: number) => dice.chance(0.2) ? 0.05 * most : (0.2 + dice.next()) * most;
   return {
     seed,
     play: "swarm",
     order: "chance",
-    crashes: drawCrashes(dice),
+    workload,
+    crashes: drawCrashes(dice, workload.commands === undefined),
     weights: { task: weight(4), store: weight(6), effect: weight(3), client: weight(2), time: weight(0.6) },
     throwing: dice.chance(0.3) ? 0.15 * dice.next() : 0,
     misreading: dice.chance(0.15) ? 0.05 * dice.next() : 0,
@@ -159,8 +168,9 @@ function drawBounds(dice: Dice): Bounds {
   };
 }
 
-function drawCrashes(dice: Dice): Crash[] {
-  const count = dice.chance(0.1) ? 0 : 1 + dice.below(5);
+function drawCrashes(dice: Dice, isLarge: boolean): Crash[] {
+  const count = dice.chance(0.1) ? 0 : 1 + dice.below(isLarge ? 5 : 3);
+  const size = isLarge ? 1 : 0.4;
   const ghosts = dice.chance(0.25) ? 0.5 : 0;
   const hasBadClock = dice.chance(0.2);
   const upgrades = dice.chance(0.15) ? 0.5 : 0;
@@ -171,7 +181,7 @@ function drawCrashes(dice: Dice): Crash[] {
     const most = { commit: 45, performance: 20, step: 350 }[at];
     return {
       at,
-      n: 1 + dice.below(Math.ceil(most * reach)),
+      n: 1 + dice.below(Math.ceil(most * reach * size)),
       when: dice.pick(["before", "after"]),
       how: dice.chance(ghosts) ? "ghost" : dice.chance(0.1) ? "stop" : "kill",
       clockMs: hasBadClock ? dice.pick([-3_600_000, -1_000, 0, 5_000, 3_600_000]) : 0,

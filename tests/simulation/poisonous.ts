@@ -1,9 +1,8 @@
 /** The machines of the simulation: those of the runtime, with guards that break on marked texts or tell what they see. */
 import type { AnyStateMachine } from "xstate";
-import type { Desk } from "../../actors/port.ts";
-import { type Outbox, type WiredMachines, wireMachines } from "../../actors/wiring.ts";
+import { type WiredMachines, wireMachines } from "../../actors/wiring.ts";
 import type { InvocationResult } from "../../schemas/invocation.ts";
-import type { CrankDesk } from "../../src/kernel/desk.ts";
+import type { PortDesk } from "../../src/kernel/machines.ts";
 import { poisons } from "./scenario.ts";
 
 type Guard = (args: { readonly context: never; readonly event: never }, params?: never) => boolean;
@@ -48,7 +47,7 @@ function breakOn(mark: string): (args: { readonly event: unknown }) => void {
 }
 
 /** Wires machines that fail on a poisonous prompt, a poisonous answer of the model and a poisonous result of a tool (K23). */
-export function wirePoisonous(desk: Desk & Outbox): WiredMachines {
+export function wirePoisonous(desk: PortDesk): WiredMachines {
   const machines = wireMachines(desk);
   const turn = partsOf(machines.session).actors["turn"] as AnyStateMachine;
   const invocation = partsOf(turn).actors["invocation"] as AnyStateMachine;
@@ -87,19 +86,26 @@ export function misguidedTurn(
   return { ...machines, session: withActor(machines.session, "turn", broken) };
 }
 
-/** Wires machines that tell how every invocation ended, as its turn sees it: `turn` counts from 1 in its session. */
-export function wireTelling(
-  desk: CrankDesk,
-  tell: (turn: number, result: InvocationResult) => void,
-): WiredMachines {
+/** Told how an invocation ended, as its turn sees it: `turn` counts from 1 in its session. */
+export type Tell = (turn: number, result: InvocationResult) => void;
+
+let listener: Tell | undefined;
+
+/** Sets who is told by the machines of {@linkcode wireTelling} from now on: machines are wired once, their roots are many. */
+export function tellTo(tell: Tell): void {
+  listener = tell;
+}
+
+/** Wires machines that tell how every invocation ended. */
+export function wireTelling(desk: PortDesk): WiredMachines {
   const machines = wireMachines(desk);
   const turn = partsOf(machines.session).actors["turn"] as AnyStateMachine;
-  const telling = guarded(turn, "isCanceledStage", ({ context }) => {
+  const talkative = guarded(turn, "isCanceledStage", ({ context }) => {
     const { turn, results } = context as {
       readonly turn: number;
       readonly results: readonly InvocationResult[];
     };
-    for (const result of results) tell(turn, result);
+    for (const result of results) listener?.(turn, result);
   });
-  return { ...machines, session: withActor(machines.session, "turn", telling) };
+  return { ...machines, session: withActor(machines.session, "turn", talkative) };
 }

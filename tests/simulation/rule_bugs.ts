@@ -153,7 +153,9 @@ function lifting(bounds: Bounds): Bug {
   };
 }
 
-const asMixed = (plan: Plan): Plan => ({ ...plan, theme: "mixed" });
+function asMixed(plan: Plan): Plan {
+  return { ...plan, theme: "mixed" };
+}
 
 /** The second half of the table. */
 export const ruleBugs: readonly Canary[] = [
@@ -168,6 +170,7 @@ export const ruleBugs: readonly Canary[] = [
   {
     name: "a tool that says no is reported as not called",
     of: "R4",
+    from: 11,
     bug: telling((result) => saidNo(result) ? { status: "failed", failure: no } : result),
     rules: ["R4"],
     plan: asMixed,
@@ -181,6 +184,7 @@ export const ruleBugs: readonly Canary[] = [
   {
     name: "what a target answers late is thrown away",
     of: "R7",
+    from: 8,
     bug: deafToWhatIsLate(),
     rules: ["R7"],
     plan: (plan) => ({ ...asMixed(plan), crashes: [] }),
@@ -204,6 +208,7 @@ export const ruleBugs: readonly Canary[] = [
   {
     name: "a call that was refused is taken for one that went well",
     of: "I4",
+    from: 8,
     bug: takingForWell(),
     rules: ["I4"],
     plan: asMixed,
@@ -225,6 +230,7 @@ export const ruleBugs: readonly Canary[] = [
   {
     name: "a mailbox takes whatever comes",
     of: "I12",
+    from: 6,
     bug: lifting({ mailboxMessagesMax: 1_000 }),
     rules: ["I12"],
     plan: (plan) => ({

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { limits } from "../../schemas/limits.ts";
 import { MemoryDisk } from "../support/memory_store.ts";
 import { createRandom } from "../support/world.ts";
+import type { Attempt } from "./attempt.ts";
 import { budgetOf } from "./budgets.ts";
 import type { Bug } from "./bugs.ts";
 import { type ClientAction, Clients } from "./clients.ts";
@@ -17,6 +18,7 @@ import { BoundsJudge } from "./bounds_judge.ts";
 import { Sites } from "./sites.ts";
 import { swarmScenario } from "./swarm.ts";
 import { taskScenario } from "./task_scenario.ts";
+import { cut } from "./workload.ts";
 
 /** Steps within which everything must have settled (notes 7.2). */
 const stepsMax = 10_000;
@@ -40,7 +42,11 @@ class Simulation {
   readonly #bounds: BoundsJudge;
   readonly #dice: Dice;
   readonly #nature: Nature;
+  /** What clients did, and how targets went, by kind. */
+  readonly #acts = new Set<string>();
   #steps = 0;
+  /** The step at which the phase began that is under way. */
+  #healedAt = 0;
 
   constructor(plan: Plan, bug: Bug) {
     this.#plan = plan;
@@ -48,11 +54,12 @@ class Simulation {
     const dice = createDice(random);
     const nature = { nowMs: 1_800_000_000_000, ids: 0, random };
     [this.#dice, this.#nature] = [dice, nature];
-    const scenario = {
+    const whole = {
       script: scriptedScenario,
       swarm: () => swarmScenario(dice, plan.theme),
       tasks: taskScenario,
     }[plan.play]();
+    const scenario = cut(whole, plan.workload);
     const disk = this.#disk;
     const note = (line: string) => void this.#trace.push(`${this.#steps} ${line}`);
     const complain = (rule: string, message: string) => this.#complain(rule, message);
@@ -81,10 +88,11 @@ class Simulation {
     this.#lives = new Lives({ plan, disk, nature, dice, outside, clients, bug, sites, note, complain });
   }
 
-  /** Plays to the end: trouble, then peace, then one more start that finds nothing left to do. */
+  /** Phase A: trouble. Phase B: peace, in which all settles. Then one more start that finds nothing left to do. */
   async run(): Promise<Verdict> {
     this.#lives.begin();
-    await this.#untilQuiet();
+    await this.#playTrouble();
+    await this.#playPeace();
     if (this.#violations.length === 0) await this.#lookAgain();
     const seen = this.#violations.length === 0 ? await this.#judge() : new Set<string>();
     const hash = this.#hash();
@@ -95,8 +103,21 @@ class Simulation {
       trace: this.#trace,
       hash,
       counts: this.#counts(),
-      seen,
+      seen: new Set([...seen, ...this.#lives.met, ...this.#acts]),
     };
+  }
+
+  /** Phase A: faults are on until the last crash has come, or nothing happens any more. */
+  async #playTrouble(): Promise<void> {
+    await this.#untilQuiet(() => !this.#lives.hasTroubleLeft);
+    this.#trace.push(`${this.#steps} HEALED`);
+    this.#lives.heal();
+  }
+
+  /** Phase B: nothing goes wrong any more and somebody answers. Everything settles within the bound (I11). */
+  async #playPeace(): Promise<void> {
+    this.#healedAt = this.#steps;
+    await this.#untilQuiet();
   }
 
   #complain(rule: string, message: string): void {
@@ -111,6 +132,7 @@ class Simulation {
       outside: this.#outside,
       clients: this.#clients,
       marks: this.#lives.marks,
+      ghosts: this.#lives.ghosts,
       life: this.#lives.current,
       said: this.#trace,
     };
@@ -135,11 +157,14 @@ class Simulation {
     };
   }
 
-  async #untilQuiet(): Promise<void> {
+  /** Until nothing can happen any more, or that is enough. */
+  async #untilQuiet(isEnough: () => boolean = () => false): Promise<void> {
     await drain();
-    while (this.#violations.length === 0) {
+    while (this.#violations.length === 0 && !isEnough()) {
       const most = this.#plan.stepsMax ?? stepsMax;
-      if (this.#steps >= most) return this.#complain("I11", `Not settled after ${most} steps`);
+      if (this.#steps - this.#healedAt >= most) {
+        return this.#complain("I11", `Not settled after ${most} steps`);
+      }
       if (!await this.#lives.turn()) {
         const step = this.#chooseStep();
         if (step === undefined) {
@@ -206,7 +231,7 @@ class Simulation {
         lives.filter(({ deferred }) => deferred.length > 0),
         ({ deferred }) => deferred.shift()?.(),
       ),
-      ...this.#group(weights.effect, this.#outside.moving(), (attempt) => this.#outside.advance(attempt)),
+      ...this.#group(weights.effect, this.#outside.moving(), (attempt) => this.#advance(attempt)),
       ...this.#clientGroup(false),
       ...this.#group(weights.time, due === undefined ? [] : [due], ({ life, sleeper }) => {
         this.#nature.nowMs = Math.max(this.#nature.nowMs, sleeper.dueAtMs);
@@ -226,8 +251,14 @@ class Simulation {
 
   readonly #act = (action: ClientAction): void => {
     this.#trace.push(`${this.#steps} ${this.#lives.current.number} ${action.name}`);
+    this.#acts.add(`client ${action.name.split(" ")[0]}`);
     action.run();
   };
+
+  #advance(attempt: Attempt): void {
+    this.#acts.add(`target ${attempt.fate}`);
+    this.#outside.advance(attempt);
+  }
 
   /** A group of steps, if there is any. Which of them is taken is chosen when the group is. */
   #group<T>(weight: number, items: readonly T[], take: (item: T) => void): Group[] {
@@ -267,7 +298,7 @@ class Simulation {
 
   #hash(): string {
     const hash = createHash("sha256");
-    for (const { key, value, versionstamp } of this.#disk.rows()) {
+    for (const { key, value, versionstamp } of this.#disk.peek()) {
       hash.update(JSON.stringify([key, versionstamp]));
       hash.update(value instanceof Uint8Array ? value : JSON.stringify(value));
     }

@@ -6,13 +6,6 @@ import type { CatalogRef, EntryRef } from "../../schemas/catalog.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import type { InvocationResult } from "../../schemas/invocation.ts";
 import type { JsonObject } from "../../schemas/json.ts";
-import { loadShelved } from "../../src/effects/shelved.ts";
-import type { JournalReader } from "../../src/journal/journal.ts";
-import { CrankDesk } from "../../src/kernel/desk.ts";
-import { shelvedHashIn } from "../../src/journal/named_blobs.ts";
-import { CrankReader, feed } from "../../src/kernel/feed.ts";
-import { LiveRoot } from "../../src/kernel/live_root.ts";
-import { wireTelling } from "./poisonous.ts";
 import { type Tool, toolNamed } from "./scenario.ts";
 
 /** One intent of a call, where it stands, what it would do, and what an answer for the session must be about. */
@@ -74,25 +67,11 @@ interface Question {
   readonly entry: string | undefined;
 }
 
-/** Puts together the invocations of one session. Replays it with machines that tell how each ended. */
-export async function tellStories(
-  reader: JournalReader,
-  root: string,
-  entries: readonly Entry[],
-): Promise<Story[]> {
-  const results = new Map<string, InvocationResult>();
-  const desk = new CrankDesk();
-  const wired = wireTelling(desk, (turn, result) => results.set(`turn/${turn}/${result.ordinal}`, result));
-  const live = new LiveRoot(root, "session", wired.session, desk);
-  const cranks = new CrankReader();
-  for (const entry of entries) {
-    const hash = shelvedHashIn(entry);
-    if (hash !== undefined) await loadShelved(reader, hash);
-    const crank = cranks.take(entry);
-    if (crank !== undefined) feed(live, crank);
-  }
-  const rest = cranks.rest();
-  if (rest !== undefined) feed(live, rest);
+/** How the invocations of a session ended, by name, as its replay told. */
+export type Results = ReadonlyMap<string, InvocationResult>;
+
+/** Puts together the invocations of one session. */
+export function tellStories(root: string, entries: readonly Entry[], results: Results): Story[] {
   const book = new Book(root);
   for (const entry of entries) book.take(entry);
   for (const [name, result] of results) book.storyOf(name).result = result;

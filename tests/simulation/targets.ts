@@ -87,7 +87,17 @@ export function blobsOf(journal: Journal): ToolBlobs {
   };
 }
 
+const definitions = new Map<string, ToolDefinition>();
+
+/** The definition of a tool of the play. Parsed once: every life and every session asks for it. */
 function definitionOf(tool: Tool, version = 1): ToolDefinition {
+  const name = `${tool.name} ${version}`;
+  const definition = definitions.get(name) ?? newDefinition(tool, version);
+  definitions.set(name, definition);
+  return definition;
+}
+
+function newDefinition(tool: Tool, version: number): ToolDefinition {
   return ToolDefinition.parse({
     name: tool.name,
     title: tool.name,

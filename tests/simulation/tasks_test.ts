@@ -31,7 +31,7 @@ Deno.test("task ends once and is told of once, whatever effect was the last befo
 
 Deno.test("task ends once and is told of once through the crashes and faults of 20 seeds (DM-122, DM-123)", async () => {
   for (let seed = 1; seed <= 20; seed++) {
-    const verdict = await simulate(seed, { ...planOf(seed), play: "tasks" });
+    const verdict = await simulate(seed, { ...planOf(seed, {}), play: "tasks" });
     assert.ok(verdict.violations.length === 0, describe(verdict));
   }
 });

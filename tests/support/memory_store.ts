@@ -115,6 +115,11 @@ export class MemoryDisk {
     return this.#rows.map(({ key, value, versionstamp }) => ({ key, value: copyOf(value), versionstamp }));
   }
 
+  /** Every row in order, as it is kept: not to be changed. */
+  peek(): readonly Row[] {
+    return this.#rows;
+  }
+
   /** Changes or removes (undefined) one stored value behind everybody's back: a damaged disk. */
   damage(key: StoreKey, change: (value: unknown) => unknown): void {
     const index = this.#find(orderOf(key));
@@ -200,17 +205,19 @@ function checkLimits({ checks, sets, deletes }: Commit): void {
   }
   let bytes = 0;
   let ofKeys = 0;
-  for (const key of [...sets.map((set) => set.key), ...deletes]) {
-    if (keyBytes(key) > 2_048) {
-      throw new StoreError("id_too_long", "Key too large for write (max 2048 bytes)");
-    }
-    ofKeys += keyBytes(key);
-  }
-  for (const { key, value } of sets) {
+  const measure = (key: StoreKey) => {
+    const size = keyBytes(key);
+    if (size > 2_048) throw new StoreError("id_too_long", "Key too large for write (max 2048 bytes)");
+    ofKeys += size;
+    return size;
+  };
+  const sizes = sets.map(({ key }) => measure(key));
+  for (const key of deletes) measure(key);
+  sets.forEach(({ value }, index) => {
     const size = valueBytes(value);
     if (size > storeLimits.valueBytesMax) throw refuse("Value too large (max 65536 bytes)");
-    bytes += size + keyBytes(key);
-  }
+    bytes += size + (sizes[index] ?? 0);
+  });
   if (bytes > storeLimits.commitBytesMax) throw refuse("Total mutation size too large (max 819200 bytes)");
   if (ofKeys > storeLimits.commitKeyBytesMax) throw refuse("Total key size too large (max 81920 bytes)");
 }

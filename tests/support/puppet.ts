@@ -13,7 +13,7 @@ import type { EffectClass, Mechanism } from "../../schemas/tool.ts";
 import type { Performance, PerformerResult } from "../../src/effects/performer.ts";
 import { type Acknowledgements, submit } from "../../src/kernel/command.ts";
 import { create } from "../../src/kernel/create.ts";
-import type { CrankDesk } from "../../src/kernel/desk.ts";
+import type { PortDesk } from "../../src/kernel/machines.ts";
 import type { Kernel } from "../../src/kernel/kernel.ts";
 import { openStage, settled, type Stage, type StageOptions } from "./stage.ts";
 import { rootNamed } from "./units.ts";
@@ -95,7 +95,7 @@ export const puppetMachine = setup({
 });
 
 /** The machines of a runtime in which every session is a puppet. */
-export function wirePuppets(desk: CrankDesk) {
+export function wirePuppets(desk: PortDesk) {
   const actors = { port: createPort(desk) };
   const actions = { post: (_: unknown, params: Outgoing) => desk.post(params) };
   return { ...wireMachines(desk), session: puppetMachine.provide({ actors, actions } as never) };

@@ -14,7 +14,7 @@ import { connectionAddress, type RootAddress } from "../../schemas/ids.ts";
 import { canonicalJson, type Json } from "../../schemas/json.ts";
 import { Script } from "../../schemas/script.ts";
 import type { Performance, PerformerResult } from "../../src/effects/performer.ts";
-import type { CrankDesk } from "../../src/kernel/desk.ts";
+import type { PortDesk } from "../../src/kernel/machines.ts";
 import { quarantine } from "../../src/kernel/poison.ts";
 import { createScriptedProvider } from "../../src/model/scripted.ts";
 import type { TurnReport } from "../../src/turn_report.ts";
@@ -36,7 +36,7 @@ const supervisor = "supervisor/main";
 const soonMs = 10_000;
 
 function wiredWith(trouble: Trouble) {
-  return (desk: CrankDesk) => {
+  return (desk: PortDesk) => {
     const wired = wireMachines(desk);
     const noteWaiter = assign(
       ({ context, event }: { readonly context: ConnectionContext; readonly event: ConnectionEvent }) => {

@@ -63,6 +63,15 @@ Deno.test("kernel goes on with a root as it was before the message that broke it
   assert.deepEqual(after.heard().map((one) => one["n"]), [1, 2, 3]);
 });
 
+Deno.test("kernel does nothing of what a machine asked for before it broke, not even with the next message (K23, R2)", async () => {
+  const puppet = await openPuppet();
+  await puppet.act({ do: "ask", id: "a", request: callOf("non_idempotent") }, { do: "throw" });
+  await puppet.stage.world.advance(soonMs);
+  await puppet.tell({ type: "puppet.act", acts: [], n: 1 });
+  assert.deepEqual((await puppet.lines()).filter((line) => line.startsWith("intent")), []);
+  assert.equal(puppet.hands.length, 0);
+});
+
 Deno.test("kernel answers the repeat of a command that broke the machine with the stored failure (K14, K23)", async () => {
   const puppet = await openPuppet();
   const message = { type: "puppet.act", acts: [breaking] as never };

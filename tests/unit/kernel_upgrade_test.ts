@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { CheckpointBody } from "../../schemas/entry.ts";
 import { limits } from "../../schemas/limits.ts";
 import { keys } from "../../src/journal/keys.ts";
-import type { CrankDesk } from "../../src/kernel/desk.ts";
+import type { PortDesk } from "../../src/kernel/machines.ts";
 import type { KernelError } from "../../src/kernel/kernel.ts";
 import {
   callOf,
@@ -124,7 +124,7 @@ Deno.test("kernel leaves a root alone that other code left with a harmful effect
 });
 
 /** Puppets that say something on every message: other code, which decides otherwise. */
-function chatty(desk: CrankDesk): ReturnType<typeof wirePuppets> {
+function chatty(desk: PortDesk): ReturnType<typeof wirePuppets> {
   const { session, ...rest } = wirePuppets(desk);
   const hear = () => desk.post({ kind: "note", type: "test.extra", body: null });
   return { ...rest, session: session.provide({ actions: { hear } } as never) };

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import {
   catalogOf,
+  emptyLibrary,
   entryNamed,
   entryOf,
   holdHash,
@@ -123,4 +124,16 @@ Deno.test("library is bounded for offers too, lets the oldest go, and keeps what
   releaseHash(held);
   internOffer(numbered(1_101), docs);
   assert.equal(offerOf(held), undefined);
+});
+
+Deno.test("catalog library knows nothing once it was emptied, and holds nothing from before", () => {
+  internCatalog(hash("d"), catalogFrom(docs));
+  internOffer(hash("e"), docs);
+  holdHash(hash("d"));
+  emptyLibrary();
+  assert.deepEqual([isInterned(hash("d")), isInterned(hash("e"))], [false, false]);
+  for (let index = 0; index < 1_100; index++) {
+    internCatalog(index === 0 ? hash("d") : `sha256:${index}`, catalogFrom());
+  }
+  assert.equal(isInterned(hash("d")), false);
 });

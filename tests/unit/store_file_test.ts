@@ -127,3 +127,18 @@ Deno.test(
     assert.deepEqual(await Array.fromAsync(Deno.readDir(folder)), []);
   }),
 );
+
+Deno.test(
+  "store file that a killed start left empty is made by the next one; without its mark it stays refused (B133)",
+  inFolder(async (folder) => {
+    const path = `${folder}/store.db`;
+    await Deno.writeTextFile(path, "");
+    await assert.rejects(openKvStore(path), unusable);
+    await Deno.writeTextFile(`${path}-birth`, "");
+    await makeStore(path);
+    await assert.rejects(Deno.stat(`${path}-birth`), Deno.errors.NotFound);
+    const store = await openKvStore(path);
+    assert.equal((await store.get(["k"]))?.value, 1);
+    store.close();
+  }),
+);

@@ -176,3 +176,13 @@ Deno.test("turn whose session is taken out of service is lost to whoever waits, 
   assert.equal((await settled(stage.world, again.report)).outcome, "lost");
   await assert.rejects(give("More", "third"), { code: "root_quarantined" });
 });
+
+Deno.test("turn whose session only this runtime keeps away from is not lost: its key is told of it later (DM-133)", async () => {
+  const stage = await openStage({ ...asking, answers: [payment] });
+  const session = await stage.session();
+  const { accepted, report } = await settled(stage.world, stage.runtime.prompt(session, "Go", "first"));
+  await settled(stage.world, accepted());
+  await stage.world.settle();
+  quarantine(stage.runtime.kernel, session, "it cannot be read here", false);
+  await assert.rejects(settled(stage.world, report), { code: "root_quarantined" });
+});
