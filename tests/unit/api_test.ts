@@ -173,10 +173,9 @@ Deno.test("program that settles a call of unknown outcome must say how it knows,
   const stage = await openApiStage({
     tools: [{ name: "pay", effect: "non_idempotent", work }],
     answers: [{ calls: [{ tool: "pay" }] }, { text: "Paid" }],
-    tools_of_agent: ["pay"],
   });
   const operator = stage.client({ principal: localOperator, scopes: new Set(ApiScope.options) });
-  const { address } = await stage.run(operator.spawn({ agent: "tester" }));
+  const address = await stage.session();
   await stage.run(operator.send({ address, text: "Pay" }));
   await stage.world.settle();
   const { questions: [open] } = await stage.run(operator.questions({ address }));
