@@ -82,6 +82,8 @@ async function generate(
     return failed(failure("catalog_unavailable", "The catalog of this turn is not known here"));
   }
   const messages = await options.transcript(call.root, call.id);
+  // Nobody waits any more, and what was read may say more than the call was asked with (I8).
+  if (signal.aborted) return failed(givenUpMeanwhile);
   const request: ModelRequest = {
     model: args.model.slice(slash + 1),
     messages,
@@ -100,6 +102,8 @@ async function generate(
   if (!signal.aborted) options.rawArguments.keep(call.root, rawCalls(args.step, clean));
   return { status: "ok", value: clean.answer as unknown as Json };
 }
+
+const givenUpMeanwhile = failure("turn_canceled", "The model call was given up before the model was asked");
 
 const outOfBounds = failure(
   "model_answer_invalid",

@@ -70,10 +70,7 @@ export interface OwnerHost extends ActingHost {
   openApi(offer: { readonly shelf: AgentShelf; readonly mode: PermissionMode }): Promise<ActorApi>;
 }
 
-/**
- * Takes a store for this process and runs it; one that is remote, beside other runtimes. Refuses with `store_in_use` if
- * another process holds it.
- */
+/** Takes a store, or joins it if it is remote, and runs it. Refuses with `store_in_use` if another process holds it. */
 export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
   const { config, seams, env } = given;
   const { lock, beside: location, isShared } = await takePlace(given.location, given);

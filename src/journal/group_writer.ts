@@ -7,6 +7,7 @@ import type { Ownership } from "./ownership.ts";
 import { prepareUnit } from "./prepared_unit.ts";
 import { type SealedGroup, sealGroup } from "./seal.ts";
 import { type Store, StoreError } from "./store.ts";
+import { StoredBlobs } from "./stored_blobs.ts";
 import { Streams } from "./streams.ts";
 import { Tenure } from "./tenure.ts";
 import type { BlobDraft, Unit } from "./unit.ts";
@@ -73,9 +74,6 @@ export interface GroupWriter {
   abandon(): void;
 }
 
-/** Digests of blobs that are known to be stored: enough to spare the repeats of a conversation. */
-const storedBlobsMax = 1_024;
-
 class Writer implements GroupWriter {
   readonly epoch: number;
   readonly counters = { commits: 0, entries: 0, bytes: 0, mutations: 0 };
@@ -86,7 +84,7 @@ class Writer implements GroupWriter {
   readonly #line: CommitLine;
   readonly #tenure: Tenure;
   readonly #streams = new Streams();
-  readonly #storedBlobs = new Set<string>();
+  readonly #storedBlobs = new StoredBlobs();
   readonly #pendingBlobs = new Map<string, Uint8Array>();
   readonly #queue: QueueItem[] = [];
   readonly #stop = new AbortController();
@@ -220,11 +218,7 @@ class Writer implements GroupWriter {
     if (this.#stop.signal.aborted) return;
     this.#count(sealed);
     for (const root of sealed.fresh) this.#streams.of(root).fresh = false;
-    for (const digest of sealed.blobs) this.#storedBlobs.add(digest);
-    for (const digest of this.#storedBlobs) {
-      if (this.#storedBlobs.size <= storedBlobsMax) break;
-      this.#storedBlobs.delete(digest);
-    }
+    this.#storedBlobs.note(sealed.blobs);
     for (const long of sealed.later) this.#queue.push({ long });
     this.#streams.trim();
   }

@@ -24,6 +24,8 @@ export function wake(kernel: Kernel, address: RootAddress): void {
       (root) => {
         const isFresh = isStill(kernel, address, epoch);
         if (isFresh && root !== undefined) settleIn(kernel, root);
+        // What came for nobody meanwhile found it being woken, and would wait for ever.
+        if (isFresh && root === undefined) dropMail(kernel, address);
         kernel.waking.delete(address);
         if (!isFresh) wakeAnew(kernel, address, root);
       },

@@ -100,7 +100,6 @@ const notes = [
   "note approval.requested",
   "note approval.requested shared",
   "note approval.decided shared",
-  "note approval.denied shared",
   "note attempt",
   "note cancel_asked",
   "note dropped",
@@ -117,6 +116,30 @@ const notes = [
   "input child.quarantined",
 ];
 
+/** Child agents, tasks, schedules and servers: how they begin, go on and end. */
+const others = [
+  ...["connection", "schedule", "task"].map((kind) => `created ${kind}`),
+  ...["queued", "running", "succeeded", "failed", "lost"].map((status) => `note task.changed ${status}`),
+  ...["fired", "state waiting", "state done"].map((what) => `note schedule.${what}`),
+  ...["call", "subtree", "session"].map((scope) => `cancel ${scope} nothing_to_cancel`),
+  "cancel session stopped",
+  "cancel subtree stopped",
+  "input session.closed",
+  "input task.ended",
+  "intent agent.open idempotent",
+  "intent mcp.call non_idempotent",
+  "intent mcp.task idempotent",
+  "intent task.run non_idempotent",
+  ...["ok", "failed", "timed_out", "unknown"].map((end) => `outcome mcp.call ${end}`),
+  ...["ok", "failed", "timed_out", "unknown"].map((end) => `outcome mcp.connect ${end}`),
+  ...["ok", "failed"].flatMap((end) => [`outcome mcp.list ${end}`, `outcome mcp.watch ${end}`]),
+  "outcome mcp.task ok",
+  "outcome task.run ok",
+  "outcome task.run unknown",
+  "failure mcp_connection_lost",
+  "note mcp.server_failed",
+];
+
 /** All of it, by the names of the census. */
 export const everything: readonly string[] = [
   ...troubles,
@@ -125,4 +148,5 @@ export const everything: readonly string[] = [
   ...intents,
   ...outcomes,
   ...notes,
+  ...others,
 ];

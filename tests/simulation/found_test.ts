@@ -123,6 +123,24 @@ Deno.test("message to nobody leaves no row behind (K19)", async () => {
   assert.equal(stage.runtime.kernel.claimed.size, 0);
 });
 
+Deno.test("message to nobody leaves no row behind, even if another came in the same moment (K19)", async () => {
+  const stage = await openStage({});
+  const { kernel } = stage.runtime;
+  const session = await stage.session();
+  const letter = (n: number) => {
+    const key = keys.inbox("session/ses_NOBODY", session, 1_000, n);
+    const message = { type: "session.prompt", text: "Anybody?" } as const;
+    kernel.journal.writer.push({ root: session, entries: [], sets: [{ key, value: message }], deletes: [] });
+    return { key, to: "session/ses_NOBODY", from: session, message } as const;
+  };
+  const letters = [letter(0), letter(1)];
+  await stage.world.advance(1_000);
+  for (const one of letters) bring(kernel, one);
+  await stage.world.advance(1_000);
+  assert.deepEqual(stage.disk.list({ prefix: prefixes.inboxes }), []);
+  assert.deepEqual([kernel.claimed.size, kernel.parked.size], [0, 0]);
+});
+
 Deno.test("runtime goes on after a recovery whose own units filled the queue (K15)", async () => {
   const tools = [{ name: "charge", effect: "non_idempotent", work: never } as const];
   const { stage, session } = await killedDuring({ tools });

@@ -341,7 +341,7 @@ class SharedPlay {
 
   #again(wish: Wish, error: unknown): void {
     const { code } = error as { readonly code?: string };
-    if (!["session_elsewhere", "lease_lost", "runtime_stopped"].includes(code ?? "")) {
+    if (!["session_elsewhere", "lease_lost", "runtime_stopped", "store_busy"].includes(code ?? "")) {
       this.#violations.push(`A client was refused: ${code} ${error}`);
     }
     if (wish.state !== "answered") wish.state = "waits";
@@ -351,7 +351,9 @@ class SharedPlay {
   async #judge(): Promise<void> {
     const digest = (bytes: Uint8Array) => Promise.resolve(digestNow(bytes));
     const { findings } = await examine(this.#disk.open(), digest);
-    for (const { message } of findings) this.#violations.push(message);
+    for (const { code, message } of findings) {
+      if (code !== "lease_held" && code !== "lease_lapsed") this.#violations.push(message);
+    }
     const reader = await openJournalReader({ store: this.#disk.open(), seams: { digest, log: () => {} } });
     const given = new Map<string, number>();
     for await (const { address, status, reason } of reader.listRoots()) {

@@ -47,6 +47,8 @@ interface Setting {
   readonly messages?: readonly ModelMessage[];
   readonly toolChoice?: ToolChoice;
   readonly deadlineInMs?: number;
+  /** Resolves once the conversation may be read. */
+  readonly reading?: Promise<void>;
 }
 
 function start({ provider, ...setting }: Setting) {
@@ -58,7 +60,10 @@ function start({ provider, ...setting }: Setting) {
     redactor: createDoorRedactor(),
     rawArguments: new RawArguments(),
     providerOf: (name) => name === provider.name ? provider : undefined,
-    transcript: () => Promise.resolve(messages),
+    transcript: async () => {
+      await setting.reading;
+      return messages;
+    },
     catalogOf: (asked) => asked === hash ? setting.catalog ?? catalogWith() : undefined,
     seams: world.seams,
   });
@@ -246,6 +251,17 @@ Deno.test("model_generate stops at the deadline and on cancel, tells the provide
   assert.equal(canceled.world.sleepers, 0, "the deadline still waits");
   assert.deepEqual(signals.map(({ aborted }) => aborted), [true, true]);
   say();
+});
+
+Deno.test("model_generate asks no provider once the call was given up while its conversation was read (I8)", async () => {
+  const { provider, requests } = vendor([]);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { world, result } = start({ provider, deadlineInMs: 1_000, reading: promise });
+  await world.advance(1_000);
+  assert.equal(endingOf(await result), "failed model_timed_out true");
+  resolve();
+  await world.settle();
+  assert.deepEqual(requests, []);
 });
 
 Deno.test("model_generate waits 120 s if the request sets no deadline", async () => {
