@@ -75,6 +75,8 @@ export interface InvocationContext extends InvocationInput {
   readonly spent?: Spent;
   /** Requests of its server that no person answered: the model is told. */
   readonly unheard?: readonly string[];
+  /** Who needed a person while nobody was there: the tool itself, or its server. */
+  readonly unasked?: "tool" | "server";
 }
 
 /** How an invocation ended, and when: its turn's time goes on from there. */

@@ -283,6 +283,9 @@ function settle(context: InvocationContext, pause: Pause, settled: Settled): Rou
   return {
     changes: {
       pause: { wants: pause.wants, answers: [...pause.answers, answer], intent: pause.intent },
+      ...(via === "unavailable" || via === "expired"
+        ? { unasked: server === undefined ? "tool" : "server" }
+        : {}),
       ...(isHeard || unheard.length >= most ? {} : { unheard: [...unheard, toldOf(settled, server)] }),
     },
     notes: [answeredNote(context, settled, server)],

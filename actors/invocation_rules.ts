@@ -241,6 +241,11 @@ export function canceled(): Failure {
   return failure("tool_canceled", "The call was canceled before it was made");
 }
 
+/** A tool that asks needs the answer for all that it does; a server that got none may have done without. */
+function isUnasked({ unasked }: InvocationContext, ended: InvocationOutcome): boolean {
+  return unasked === "tool" || (unasked === "server" && ended !== "succeeded");
+}
+
 /** How the invocation ended, for its turn. `outcome` is the output of the final state reached. */
 export function resultOf(context: InvocationContext, outcome: unknown): InvocationEnding {
   const ended = InvocationOutcome.parse(outcome);
@@ -256,6 +261,7 @@ export function resultOf(context: InvocationContext, outcome: unknown): Invocati
     ...(context.changesState === true ? { changesState: true as const } : {}),
     ...(context.told === undefined ? {} : { told: [...context.told] }),
     ...(context.via === null ? {} : { via: context.via }),
+    ...(isUnasked(context, ended) ? { unasked: true as const } : {}),
     at: context.at,
     epoch: context.epoch,
     ...(context.spent === undefined ? {} : { spent: context.spent }),

@@ -141,7 +141,7 @@ export function settleQuestion(context: SessionContext, event: SessionEvent): Qu
       ...(grant === undefined ? {} : { grants: withGrant(context.grants, grant) }),
     },
     stop: [question.id],
-    told: waiting.map((ordinal) => telling(ordinal, word, grant)),
+    told: waiting.map((ordinal) => telling(ordinal, heardOf(word, by), grant)),
     notes: tool === undefined ? [] : waiting.map((ordinal, index) =>
       decided(context, {
         ordinal,
@@ -196,6 +196,12 @@ export function revoke(context: SessionContext, event: SessionEvent): QuestionSt
     changes: { grants, revocations: (context.revocations ?? 0) + 1 },
     told: context.current === null ? [] : [{ type: "turn.revoked", grants }],
   };
+}
+
+/** Programs deny only where no person is there: then nobody refused the call, it needs somebody (DM-133). */
+function heardOf(word: Word, by: QuestionResult["by"]): Word {
+  const isNobody = word.decision === "deny" && by?.kind === "program";
+  return isNobody ? { ...word, via: "unavailable" } : word;
 }
 
 /** Who waits for a question. Earlier releases knew only one. */

@@ -20,6 +20,7 @@ import type { TurnContext, TurnEvent, TurnInput, TurnResult } from "./turn_conte
 import * as budget from "./turn_budget.ts";
 import { modelStates } from "./turn_model_states.ts";
 import * as cancel from "./turn_cancel.ts";
+import * as ending from "./turn_ending.ts";
 import * as model from "./turn_model.ts";
 import * as notices from "./turn_notices.ts";
 import * as rules from "./turn_rules.ts";
@@ -119,6 +120,7 @@ export const turnMachine = setup({
         ...budget.withEnding(context, result, spent),
         refused: rules.refusedWith(context, result),
         doubts: rules.doubtsAfter(context, result),
+        ...ending.unsettledWith(context, result),
         live: context.live.filter((ordinal) => ordinal !== result.ordinal),
       });
     }),
@@ -151,6 +153,7 @@ export const turnMachine = setup({
       enqueue.assign({
         append,
         notices: [],
+        needed: ending.neededBy(context.results),
         refusals,
         step: context.step + 1,
         calls: [],

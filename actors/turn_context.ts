@@ -133,6 +133,17 @@ export interface TurnContext extends TurnInput {
   readonly notices?: readonly HistoryItem[];
   /** Tasks of whose end a result of this turn told the model. */
   readonly told?: readonly TaskNews[];
+  /** The latest call of this turn of which nobody knows whether it happened. */
+  readonly unsettled?: Unsettled;
+  /** Why a call of the latest step that ended was not made for want of a person. */
+  readonly needed?: Failure | null;
+}
+
+/** A call that ended as `unknown`. */
+export interface Unsettled {
+  /** `turn/<n>/call/<step>.<i>`. */
+  readonly call: string;
+  readonly name: string;
 }
 
 /** How a turn ended, and when. `answer` is the intent whose outcome holds the final text. */

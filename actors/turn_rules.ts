@@ -6,7 +6,7 @@ import type { CallScope, InvocationRequest, InvocationResult } from "../schemas/
 import type { KeptGrant } from "../schemas/grant.ts";
 import { canonicalJson, type Json, type JsonObject } from "../schemas/json.ts";
 import { limits } from "../schemas/limits.ts";
-import { type Outgoing, TurnOutcome } from "../schemas/message.ts";
+import type { Outgoing } from "../schemas/message.ts";
 import type { HistoryItem, ModelAnswer, ModelCall } from "../schemas/model.ts";
 import { planStages, type StagePlan } from "./batch.ts";
 import { isBounded } from "./budget.ts";
@@ -18,6 +18,7 @@ import { requestKey } from "./policy/refusal.ts";
 import { stuckHint } from "./stuck.ts";
 import { settlement } from "./turn_budget.ts";
 import type { TurnContext, TurnEvent, TurnResult } from "./turn_context.ts";
+import { endingOf } from "./turn_ending.ts";
 
 /** The answer inside a `model.generate` outcome; its performer parsed it. */
 export function answerOf(done: PortDone): ModelAnswer {
@@ -281,11 +282,10 @@ export function turnResult(context: TurnContext, outcome: unknown): TurnResult {
   return {
     turn: context.turn,
     at: context.at,
-    outcome: TurnOutcome.parse(outcome),
+    ...endingOf(context, outcome),
     steps: context.given === undefined ? (context.asked ?? context.step) + 1 : 0,
     text,
     answer,
-    failure: context.failure,
     ledger,
     ...(context.given === undefined ? {} : { call: context.results[0] ?? null }),
     ...((context.notices ?? []).length === 0 ? {} : { notices: context.notices }),

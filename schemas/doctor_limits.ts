@@ -4,6 +4,8 @@ export const doctorBounds = {
   diskFreeBytesLow: 100 * 1_048_576,
   /** Size from which on a write-ahead log is told of. */
   writeAheadLogBytesLarge: 64 * 1_048_576,
+  /** How long a blob that nothing names is kept: the entry that names it may still come. */
+  orphanKeptMs: 24 * 3_600_000,
   /** Left-over processes that are named; the rest is counted. */
   processesNamedMax: 20,
 } as const;

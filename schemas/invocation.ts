@@ -118,6 +118,8 @@ export const InvocationResult = z.strictObject({
   told: z.array(TaskNews).max(limits.tasksOpenMax).optional(),
   /** `operator` or `verify` if an uncertain outcome was settled that way. */
   via: z.enum(["operator", "verify"]).optional(),
+  /** Set if the tool, or its server, needed a person and nobody was there, and the call was the worse for it. */
+  unasked: z.literal(true).optional(),
 });
 /** How an invocation ended. */
 export type InvocationResult = z.infer<typeof InvocationResult>;

@@ -35,6 +35,14 @@ export const offeredDecisions: { readonly [K in QuestionKind]: readonly Decision
   sampling: ["allow", "deny"],
 };
 
+/** True for what settles a call that may have happened: that needs principal, decision and note (R11). */
+export function needsNote(decision: Decision): boolean {
+  return offeredDecisions.uncertain.includes(decision);
+}
+
+/** Longest note to a decision, in characters. */
+export const noteCharactersMax = 1_000;
+
 /** The words that people use for decisions, besides their own names. */
 export const decisionWords: { readonly [word: string]: Decision } = { always: "always_allow_for_session" };
 
@@ -91,7 +99,7 @@ export const Answer = z.strictObject({
   by: Principal,
   /** Hash of what was shown; an answer to something else is refused (K3). */
   shown: Digest,
-  note: z.string().max(1_000).optional(),
+  note: z.string().max(noteCharactersMax).optional(),
   /** What was filled in, complete and checked; with `accept` of a form only. */
   content: FormContent.optional(),
 });

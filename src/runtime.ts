@@ -55,7 +55,8 @@ import { refuseForeign } from "./foreign.ts";
 import type { Seams } from "./seams.ts";
 import { type GivenBy, givenBy, type SpawnOrder } from "./spawn_order.ts";
 import { TaskDesk } from "./tasks/task_desk.ts";
-import { reportOf, type TurnReport } from "./turn_report.ts";
+import { reportWhenOver } from "./lost_turn.ts";
+import type { TurnReport } from "./turn_report.ts";
 
 /** Options of {@linkcode startRuntime}. */
 export interface RuntimeOptions {
@@ -267,10 +268,10 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
     message: SessionMessage,
     given?: string | GivenBy,
   ): Promise<GivenPrompt> => {
-    const { accepted, reply } = await send(session, message, given);
-    const report = reply.then((stored) => reportOf(parts.conversations, session, stored));
+    const sent = await send(session, message, given);
+    const report = reportWhenOver(parts, session, sent);
     report.catch(() => {}); // Whoever wants it awaits it; at shutdown nobody may.
-    return { accepted, report };
+    return { accepted: sent.accepted, report };
   };
   return {
     ...shown,

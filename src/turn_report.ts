@@ -49,8 +49,9 @@ export async function reportOf(
 ): Promise<TurnReport> {
   const reply = stored.value as TurnReply;
   const { call } = reply;
-  // A turn that its budget ended answers with the latest words of its model.
-  const isAnswer = reply.outcome === "completed" || reply.failure?.code === "budget_exhausted";
+  // The model says itself what it needs a person for; a turn that its budget ended answers with the latest words of its model.
+  const isAnswer = reply.outcome === "completed" || reply.outcome === "needs_user" ||
+    reply.failure?.code === "budget_exhausted";
   const hasAnswer = isAnswer && typeof reply.answer === "string";
   return {
     turn: reply.turn ?? 0,

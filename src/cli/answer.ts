@@ -13,7 +13,8 @@ export const command = defineCommand({
   about: [
     "Answers a question of the process that runs the store. QUESTION is its id, as troupe questions shows it.",
     "DECISION is one of those that the question offers: allow, deny or always (always_allow_for_session) for an",
-    "approval; run_again, mark_applied, mark_not_applied or abandon for a call that may have happened.",
+    "approval; run_again, mark_applied, mark_not_applied or abandon for a call that may have happened: these four",
+    "need --note, which says how you know.",
     "What a server or the agent asks is answered by accept, decline or cancel. The fields follow accept: FIELD=VALUE",
     "each, or one JSON object; defaults stand for fields that are left out. What does not fit is refused, and the",
     "question stays open.",
@@ -28,6 +29,7 @@ export const command = defineCommand({
   examples: [
     "troupe answer session/ses_01JZ0000000000000000000000#12.1 allow",
     'troupe answer ID deny --note "not now"',
+    'troupe answer ID mark_applied --note "it is on the bill"',
     "troupe answer ID allow --shown sha256:3f1c9a77e0d2",
     "troupe answer ID accept name=Ada role=admin",
     'troupe answer ID accept \'{"name": "Ada", "days": 3}\'',

@@ -1,10 +1,16 @@
 /** Asks a person at the terminal, or answers as the command line ordered. */
-import { type Decision, offeredBy, type QuestionKind } from "../../schemas/question.ts";
+import {
+  type Decision,
+  needsNote,
+  noteCharactersMax,
+  offeredBy,
+  type QuestionKind,
+} from "../../schemas/question.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
 import type { ActingHost } from "../host/host.ts";
 import { visible } from "../tools/visible.ts";
-import { formRows, hasDefaults, type Typed, typeForm } from "./ask_form.ts";
+import { formRows, hasDefaults, typeForm } from "./ask_form.ts";
 import type { Cli } from "./cli.ts";
 import { reportError } from "./exit.ts";
 import { safeText } from "./terminal.ts";
@@ -158,8 +164,12 @@ class TerminalAsker implements Asker {
   async #ask(
     question: OpenQuestion,
     signal: AbortSignal,
-  ): Promise<{ readonly decision: Decision; readonly content?: Typed } | undefined> {
+  ): Promise<Said | undefined> {
     const decision = await this.#decide(question, signal);
+    if (decision !== undefined && needsNote(decision)) {
+      const note = await this.#note(signal);
+      return note === undefined ? undefined : { decision, note };
+    }
     const fields = question.subject.elicitation?.fields;
     if (decision !== "accept" || fields === undefined) {
       return decision === undefined ? undefined : { decision };
@@ -169,6 +179,18 @@ class TerminalAsker implements Asker {
     const content = await typeForm({ err: terminal.err, readLine }, fields, signal);
     if (content !== undefined) return { decision, content };
     return signal.aborted ? undefined : { decision: "cancel" };
+  }
+
+  /** How the person knows what became of a call (R11); undefined if the question was closed, or the input ended. */
+  async #note(signal: AbortSignal): Promise<string | undefined> {
+    const { terminal } = this.#options.cli;
+    while (!signal.aborted) {
+      terminal.err.write(`  how do you know? (1 to ${noteCharactersMax} characters, for the journal): `);
+      const line = (await terminal.readLine(signal))?.trim();
+      if (line === undefined) return undefined;
+      if (line.length > 0 && line.length <= noteCharactersMax) return line;
+    }
+    return undefined;
   }
 
   /** The decision; undefined if the question was closed, or the end of input answers nothing that is harmless. */

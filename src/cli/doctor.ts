@@ -10,6 +10,7 @@ import { isAddress } from "../journal/remote_address.ts";
 import { openSqliteFile } from "../journal/sqlite_file.ts";
 import { type Store, StoreError } from "../journal/store.ts";
 import { realStorePath } from "../journal/store_file.ts";
+import { sweep } from "../journal/sweep.ts";
 import { checkReadable, readStoreFormat } from "../journal/store_format.ts";
 import { lockStore, readOwnerNote, type StoreLock } from "../journal/store_lock.ts";
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
@@ -27,6 +28,7 @@ export const command = defineCommand({
     "Reads only, also beside a process that runs the store. Never repairs in place:",
     "--salvage copies the sound beginning of every stream into a new store. What a stream that lost its end",
     "was doing is stopped there; whether an effect that was open had happened is asked, never tried again.",
+    "--sweep takes away blobs that no entry names, once two sweeps a day apart found them so; nothing may run the store.",
     "--backup writes a whole copy, also while the store is run, and checks it. To restore, stop the process",
     "and start with the copy (--store FILE): it takes the next epoch and knows nothing of what came later.",
     "Never run both: each file has a lock of its own, and neither knows of the other.",
@@ -35,6 +37,7 @@ export const command = defineCommand({
   options: {
     store: storeOption,
     salvage: { kind: "text", value: "NEW", help: "copy what is sound into this new store" },
+    sweep: { kind: "flag", help: "free what crashes left behind: large results without an entry" },
     backup: { kind: "text", value: "FILE", help: "write a copy of the store to this new file, and check it" },
     json: jsonOption,
   },
@@ -42,16 +45,19 @@ export const command = defineCommand({
     "troupe doctor",
     "troupe doctor --store ./broken.db --salvage ./saved.db",
     "troupe doctor --backup ./backup.db",
+    "troupe doctor --sweep",
   ],
-  run: async ({ cli, options: { store: asked, salvage: saved, backup, json } }) => {
-    if (saved !== undefined && backup !== undefined) {
+  run: async ({ cli, options: { store: asked, salvage: saved, backup, sweep: isSweep, json } }) => {
+    if ([saved !== undefined, backup !== undefined, isSweep].filter(Boolean).length > 1) {
       throw new UsageError(
         "options_conflict",
-        "Cannot salvage and back up at once: take one after the other",
+        "Cannot salvage, sweep and back up at once: take one after the other",
       );
     }
     const location = await locateStore(cli, asked);
-    const diagnosis = isAddress(location)
+    const diagnosis = isSweep
+      ? await sweepFile(cli, location)
+      : isAddress(location)
       ? await diagnoseRemote(cli, location, saved ?? backup)
       : await diagnoseFile(cli, location, { saved, backup });
     if (json) printJson(cli, diagnosis);
@@ -78,6 +84,33 @@ async function diagnoseRemote(cli: Cli, location: string, target: string | undef
     return { location, counts, findings, surroundings: undefined, salvaged: undefined, backup: undefined };
   } finally {
     store.close();
+  }
+}
+
+/** Sweeps a store that is whole and that nobody runs: what cannot be read might name anything. */
+async function sweepFile(cli: Cli, location: string): Promise<Diagnosis> {
+  if (isAddress(location)) {
+    throw new StoreError(
+      "store_unusable",
+      `Cannot sweep "${location}": only a store in a file of this machine`,
+    );
+  }
+  await refuseMissing(location);
+  const lock = await lockPatiently(cli, location);
+  try {
+    const store = await openKvStore(location, { mustExist: true, log: cli.seams.log });
+    try {
+      await refuseForeign(store, location);
+      const { counts, findings } = await look(cli, store);
+      const told = { location, counts, surroundings: undefined, salvaged: undefined, backup: undefined };
+      if (worstOf(findings) === "damage") return { ...told, findings };
+      const swept = await withProgress(cli, "sweeping", () => sweep(store, cli.seams.clock.now()));
+      return { ...told, findings: findings.filter(({ code }) => code !== "blobs_orphaned"), swept };
+    } finally {
+      store.close();
+    }
+  } finally {
+    await lock.release();
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Surroundings } from "../host/store_surroundings.ts";
 import type { Examination, Salvage } from "../journal/doctor.ts";
 import { type Finding, findingKinds, type FindingWeight } from "../journal/finding.ts";
+import type { Sweep } from "../journal/sweep.ts";
 import type { Cli } from "./cli.ts";
 import { jsonLine } from "./json_line.ts";
 import { safeText } from "./terminal.ts";
@@ -14,6 +15,7 @@ export interface Diagnosis {
   readonly findings: readonly Finding[];
   readonly surroundings: Surroundings | undefined;
   readonly salvaged: (Salvage & { readonly file: string }) | undefined;
+  readonly swept?: Sweep | undefined;
   readonly backup: { readonly file: string; readonly bytes: number } | undefined;
 }
 
@@ -22,7 +24,7 @@ const shownMax = 20;
 
 /** Prints a diagnosis for programs. */
 export function printJson({ terminal: { out } }: Pick<Cli, "terminal">, diagnosis: Diagnosis): void {
-  const { counts, findings, surroundings = null, salvaged, backup = null } = diagnosis;
+  const { counts, findings, surroundings = null, salvaged, swept = null, backup = null } = diagnosis;
   const saved = salvaged === undefined ? null : {
     file: salvaged.file,
     streams: salvaged.streams,
@@ -31,13 +33,13 @@ export function printJson({ terminal: { out } }: Pick<Cli, "terminal">, diagnosi
     lost: salvaged.lost,
   };
   const told = findings.map((finding) => ({ ...finding, ...findingKinds[finding.code] }));
-  out.line(jsonLine({ counts, findings: told, surroundings, salvaged: saved, backup }));
+  out.line(jsonLine({ counts, findings: told, surroundings, salvaged: saved, swept, backup }));
 }
 
 /** Prints a diagnosis for people. */
 export function print(cli: Pick<Cli, "terminal">, diagnosis: Diagnosis): void {
   const { out } = cli.terminal;
-  const { counts, findings, surroundings, backup } = diagnosis;
+  const { counts, findings, surroundings, swept, backup } = diagnosis;
   const { streams, entries, values, blobs, snapshots } = counts;
   if (backup !== undefined) out.line(safeText(`backed up ${backup.bytes} bytes into ${backup.file}`));
   out.line(
@@ -49,6 +51,12 @@ export function print(cli: Pick<Cli, "terminal">, diagnosis: Diagnosis): void {
     out.line(out.style.green("  nothing is wrong"));
   }
   printSalvage(cli, diagnosis);
+  if (swept !== undefined) out.line(sweptText(swept));
+}
+
+function sweptText({ freed, bytes, waiting }: Sweep): string {
+  const rest = waiting === 0 ? "" : `; ${waiting} more are swept once they were without a name for 24 h`;
+  return `swept ${freed} blobs of ${bytes} bytes that nothing names${rest}`;
 }
 
 function lineOf({ file, bytes, mode, logBytes, diskFreeBytes, owner }: Surroundings): string {

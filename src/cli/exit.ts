@@ -91,6 +91,7 @@ const ofOtherCodes: { readonly [code: string]: ExitCode } = {
   question_not_found: exitCodes.usage,
   question_changed: exitCodes.usage,
   decision_not_offered: exitCodes.usage,
+  note_required: exitCodes.usage,
   message_invalid: exitCodes.usage,
   idempotency_key_reuse: exitCodes.usage,
   path_not_found: exitCodes.usage,

@@ -1,5 +1,8 @@
 /** `troupe log`. */
 import type { Entry } from "../../schemas/entry.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
+import type { Host } from "../host/host.ts";
+import { BudgetFold } from "../records/budget_fold.ts";
 import { type Cli, debugOption, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { entryIn } from "../records/entry_view.ts";
 import { entryText } from "./entry_text.ts";
@@ -41,6 +44,7 @@ export const command = defineCommand({
         for (const entry of page) print(cli, entry, options);
         if (cli.terminal.isClosed) break;
       }
+      if (!options.json) await sayLost(cli, host, address);
       if (options.follow && host.owner === undefined && !options.json) {
         cli.terminal.err.line("No process runs this store: nothing new can come");
       }
@@ -52,6 +56,19 @@ export const command = defineCommand({
     }
   },
 });
+
+/** A turn that ran when its session was taken out of service has no entry that says how it ended. */
+async function sayLost({ terminal }: Cli, host: Host, address: RootAddress): Promise<void> {
+  const record = (await host.listRoots()).find((root) => root.address === address);
+  if (record?.kind !== "session" || record.status !== "quarantined") return;
+  const fold = new BudgetFold();
+  for await (const page of host.readPages(address)) for (const entry of page) fold.take(entry);
+  const { turn } = fold.view();
+  if (turn === undefined) return;
+  terminal.err.line(
+    `The turn ${turn} is lost: the session is quarantined: ${record.reason ?? "no reason was recorded"}`,
+  );
+}
 
 function print(
   { terminal }: Cli,

@@ -114,6 +114,9 @@ function checkPrompt(text: string): void {
 /** A turn that did not complete. Its own failure says why; a cancel has none. */
 export function notCompleted({ turn, outcome, failure }: TurnReport): CheckFailedError {
   const why = failure?.message ?? "it has no answer";
+  if (outcome === "lost" && failure !== undefined) {
+    return new CheckFailedError(failure.code, `The turn${turn === 0 ? "" : ` ${turn}`} is lost: ${why}`);
+  }
   if (turn === 0 && failure !== undefined) return new CheckFailedError(failure.code, `No turn began: ${why}`);
   return new CheckFailedError(
     failure?.code ?? `turn_${outcome}`,

@@ -58,7 +58,9 @@ function print({ terminal }: Cli, { lines, leftOut }: Tree, nowMs: number): void
     ["ACTOR", "STATE", "FOR", "RESTARTS", "BUDGET", "WAITS FOR"],
     lines.map((line) => [
       `${"  ".repeat(line.depth)}${line.name}${forkText(line)}`,
-      line.isLive || line.state === "quarantined" ? line.state : `${line.state}, resting`,
+      line.isLive || line.state === "quarantined" || line.state === "lost"
+        ? line.state
+        : `${line.state}, resting`,
       line.sinceMs === undefined ? "-" : durationText(Math.max(nowMs - line.sinceMs, 0)),
       line.restarts === 0 ? "-" : String(line.restarts),
       budgetText(line),

@@ -3,7 +3,13 @@ import { fillForm } from "../../actors/form.ts";
 import { failure } from "../../schemas/failure.ts";
 import type { FormContent } from "../../schemas/form.ts";
 import { type IntentId, intentKey, type RootAddress } from "../../schemas/ids.ts";
-import { type Answer, type Decision, offeredBy, type QuestionSubject } from "../../schemas/question.ts";
+import {
+  type Answer,
+  type Decision,
+  needsNote,
+  offeredBy,
+  type QuestionSubject,
+} from "../../schemas/question.ts";
 import type { Principal } from "../../schemas/principal.ts";
 import type { Json } from "../../schemas/json.ts";
 import { canonicalBytes, throughJson } from "../canonical.ts";
@@ -154,7 +160,7 @@ export class QuestionDesk {
     }
   };
 
-  #check(question: OpenQuestion, { decision, by, shown }: GivenAnswer): void {
+  #check(question: OpenQuestion, { decision, by, shown, note }: GivenAnswer): void {
     const { id, subject } = question;
     const mayAnswer = this.#options.mayAnswer ?? isPerson;
     if (!mayAnswer(by, question)) {
@@ -172,6 +178,12 @@ export class QuestionDesk {
     const offered = offeredBy(subject);
     if (!offered.includes(decision)) {
       throw new KernelError("decision_not_offered", `Question "${id}" takes ${offered.join(", ")}`);
+    }
+    if (needsNote(decision) && (note ?? "").trim() === "") {
+      throw new KernelError(
+        "note_required",
+        `Say how you know: "${decision}" settles a call that may have happened, and is recorded with a note (--note TEXT)`,
+      );
     }
   }
 

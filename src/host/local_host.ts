@@ -124,26 +124,23 @@ async function givePrompt(
   stop.signal.addEventListener("abort", leave, { once: true });
   const goAway = () => stop.abort();
   order.gone?.addEventListener("abort", goAway, { once: true });
-  const quarantined = Promise.withResolvers<never>();
-  quarantined.promise.catch(() => {});
+  const unheard = Promise.withResolvers<never>();
+  unheard.promise.catch(() => {});
   const heard = (async () => {
     for await (
       const event of watchRoot(runtime, session, { fromSeq, questions: true, signal: stop.signal })
     ) {
       hear(event);
-      if (event.type === "quarantined") {
-        quarantined.reject(new KernelError(event.code ?? "root_quarantined", event.reason));
-      }
     }
   })();
-  heard.catch(quarantined.reject);
+  heard.catch(unheard.reject);
   try {
     const { accepted, report } = "text" in request
       ? await runtime.prompt(session, request.text, key)
       : await runtime.call(session, request.call, key);
     // Of a store that takes nothing is told here; once it has taken the prompt, the report is waited for.
     const taken = accepted({ hurry: false }).then(() => report);
-    return await Promise.race([report, taken, quarantined.promise]);
+    return await Promise.race([report, taken, unheard.promise]);
   } finally {
     stop.abort();
     order.gone?.removeEventListener("abort", goAway);

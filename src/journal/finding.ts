@@ -47,7 +47,10 @@ export const findingKinds = {
     weight: "attention",
     advice: "its recovery ended the process; after the third time it is quarantined",
   },
-  blobs_orphaned: { weight: "note", advice: `${byItself}: they take space only` },
+  blobs_orphaned: {
+    weight: "note",
+    advice: "they take space only: troupe doctor --sweep, twice a day apart",
+  },
   lease_lapsed: { weight: "note", advice: "nothing to do: the next runtime takes it over" },
   lease_held: { weight: "note", advice: byItself },
 

@@ -73,6 +73,8 @@ export const keys = {
   blob: (digest: string): StoreKey => ["blob", id(digest)],
   /** One chunk of a blob. */
   blobChunk: (digest: string, index: number): StoreKey => ["blobc", id(digest), index],
+  /** A blob that nothing named when the doctor looked, and since when (R12). */
+  orphan: (digest: string): StoreKey => ["orphan", id(digest)],
   /** A message on its way from one root to another (K13). */
   inbox: (to: string, from: string, seq: number, n: number): StoreKey => ["inbox", id(to), id(from), seq, n],
   /** A command that was accepted (K14). */
@@ -133,6 +135,7 @@ export const prefixes = {
   hearts: ["heart"],
   blobs: ["blob"],
   blobChunks: ["blobc"],
+  orphans: ["orphan"],
   /** Of a store that several runtimes share: who owns a root, and until when (K17). */
   owners: ["owner"],
   leases: ["lease"],

@@ -28,6 +28,7 @@ export interface AcceptedOptions {
 
 /** The two acknowledgements of a command. */
 export interface Acknowledgements {
+  readonly ref: CommandRef;
   /**
    * Resolves once the command is durable; rejects as `store_busy` if the store takes nothing for 5 s. Asking for it makes
    * the writer hurry; who waits for the reply need not.
@@ -123,7 +124,7 @@ function enter(kernel: Kernel, command: Command, hash: string, key: StoreKey): A
     kernel.replyWaiters.delete(claimOf(keys.reply(ref.principal, ref.key)));
     throw error;
   }
-  return { accepted: hurried(kernel, accepted.promise), reply };
+  return { ref, accepted: hurried(kernel, accepted.promise), reply };
 }
 
 function hurried(kernel: Kernel, accepted: Promise<void>): Acknowledgements["accepted"] {
@@ -149,7 +150,7 @@ async function repeat(
   // Its crank is over, so nobody else would ever tell those who wait.
   if (stored !== undefined) settleReply(kernel, key, stored);
   else if (kernel.records.get(command.root)?.status === "quarantined") refuseWaiting(kernel, command.root);
-  return { accepted, reply };
+  return { ref, accepted, reply };
 }
 
 function refuseUnusable(kernel: Kernel, root: RootAddress): void {

@@ -118,6 +118,8 @@ export interface Kernel {
   readonly looks: { count: number; readonly spent: Set<string> };
   /** Receivers of messages that wait for a catalog; what comes after waits behind it (K13). */
   readonly bringing: Map<RootAddress, Promise<void>>;
+  /** Roots in quarantine that only this runtime keeps away from: the next one tries them again. */
+  readonly avoided: Set<RootAddress>;
   readonly replyWaiters: Map<string, ReplyWaiter[]>;
   /** Rejects the creation of a root whose first crank fails. */
   readonly births: Map<RootAddress, (error: unknown) => void>;

@@ -177,6 +177,7 @@ export function quarantine(kernel: Kernel, address: RootAddress, reason: string,
   const isNews = record.status === "active";
   const quarantined = { ...record, status: "quarantined" as const, reason: reason.slice(0, 2_000) };
   kernel.records.set(address, quarantined);
+  if (!isLasting) kernel.avoided.add(address);
   refuseWaiting(kernel, address);
   const letter = isNews ? newsOf(kernel, address, { reason, isLasting }) : undefined;
   const loss = isNews ? lossOf(quarantined) : [];

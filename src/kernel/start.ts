@@ -40,6 +40,7 @@ export function createKernel(parts: KernelParts): Kernel {
     claimed: new Set(),
     looks: { count: 0, spent: new Set() },
     bringing: new Map(),
+    avoided: new Set(),
     replyWaiters: new Map(),
     births: new Map(),
     pendingCommands: new Map(),

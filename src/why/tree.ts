@@ -130,6 +130,7 @@ async function linesOf(
       ...own,
       ...ended,
     }),
+    ...isOut ? lostTurn(view, depth + 1).map(line) : [],
     ...below.map((actor) => {
       const parent = parentOf(actors, actor.address) ?? address;
       return line({
@@ -140,6 +141,15 @@ async function linesOf(
       });
     }),
   ];
+}
+
+/** The turn that ran when its session was taken out of service: it never ends. */
+function lostTurn(
+  { record: { address, kind }, history: { budget: { turn } } }: RootView,
+  depth: number,
+): readonly (Pick<TreeLine, "depth" | "address" | "name" | "state">)[] {
+  if (kind !== "session" || turn === undefined) return [];
+  return [{ depth, address: `${address}/turn/${turn}`, name: `turn/${turn}`, state: "lost" }];
 }
 
 /** What was spent of every field that has a bound, children included. */

@@ -54,7 +54,7 @@ Deno.test("child agent whose session above is run by nobody who answers is refus
     const ended = log.find(({ type }) => type === "task.ended") as { body: { message: { summary: string } } };
     assert.equal(
       ended.body.message.summary,
-      "1 call of it was refused because nobody could be asked (ask). the child's turn ended as completed",
+      "1 call of it was refused because nobody could be asked (ask). the child's turn ended as needs_user",
     );
   });
 });

@@ -1,6 +1,6 @@
 /** An agent that asks a person in the middle of a turn: answered elsewhere, or by nobody. */
 import assert from "node:assert/strict";
-import { linesOf, onStage, type Stage } from "./troupe.ts";
+import { assertRefused, linesOf, onStage, type Stage } from "./troupe.ts";
 
 const turn = ["run", "agent", "paint it", "--workspace", "ws"];
 
@@ -53,11 +53,12 @@ Deno.test("question of an agent is shown as its own, answered by troupe answer, 
   });
 });
 
-Deno.test("agent whose question nobody can answer is told so at once, as the person is, and ends its turn (DM-16)", async () => {
+Deno.test("agent whose question nobody can answer is told so at once, as the person is, and ends its turn, which needs one (DM-16, DM-133)", async () => {
   await onStage(async (stage) => {
     await writeAsking(stage, "nobody is there to be asked");
     const ended = await stage.run(...turn);
-    assert.match(ended.out, /finished\nturn 1 completed/, `${ended.out}\n${ended.err}`);
+    assert.match(ended.out, /finished\nturn 1 needs_user/, `${ended.out}\n${ended.err}`);
+    assertRefused(ended, 1, "approval_unavailable", '"clarify" asked a person, and nobody answered');
     assert.match(ended.err, /The agent asked: .*clarify round 1: cancel \(unavailable\)/);
     await assertReplays(stage);
   });

@@ -100,3 +100,28 @@ Deno.test("doctor tells of an owner that died, of what it left running, and of a
     }
   });
 });
+
+Deno.test("doctor sweeps a store that nobody runs, and says what it freed and what waits (R12)", async () => {
+  await onStage(async (stage) => {
+    const owner = await startOwner(stage);
+    assertRefused(await stage.run("doctor", "--sweep"), 4, "store_in_use", `process ${owner.pid}`);
+    assertRefused(await stage.run("doctor", "--sweep", "--backup", "copy.db"), 2, "options_conflict");
+    owner.signal("SIGKILL");
+    await owner.ended;
+    const digest = `sha256:${"5".repeat(64)}`;
+    const kv = await Deno.openKv(stage.path("store.db"));
+    await kv.set(["blob", digest], new Uint8Array(500));
+    kv.close();
+    assert.match(
+      await stage.output("doctor", "--sweep"),
+      /swept 0 blobs of 0 bytes .*; 1 more are swept once/,
+    );
+    const again = await Deno.openKv(stage.path("store.db"));
+    const seen = await again.get<{ since: number }>(["orphan", digest]);
+    await again.set(["orphan", digest], { ...seen.value, since: (seen.value?.since ?? 0) - 24 * 3_600_000 });
+    again.close();
+    const swept = linesOf(await stage.output("doctor", "--sweep", "--json"))[0];
+    assert.deepEqual(swept?.["swept"], { freed: 1, bytes: 500, waiting: 0 });
+    assert.deepEqual((await diagnosed(stage, 0)).findings, []);
+  });
+});

@@ -42,7 +42,7 @@ async function assertReplays(stage: Stage): Promise<void> {
 }
 
 // I1, I3
-Deno.test("server that dies in a harmful call leaves an unknown outcome, and the turn is canceled if nobody can say more (CM-134)", async () => {
+Deno.test("server that dies in a harmful call leaves an unknown outcome, and a turn that ends so if nobody can say more (CM-134, DM-133)", async () => {
   await onMcpStage(async (stage) => {
     await writePayment(stage, 9);
     // Trusted, so that it is started whatever is answered.
@@ -55,7 +55,7 @@ Deno.test("server that dies in a harmful call leaves an unknown outcome, and the
         /✗ mcp\.pay\.search \{"amount": 1\} .* unknown {2}.*code 7.*may have been carried out/,
       );
       assert.match(ended.err, /Nobody here can say whether that call happened: the turn is canceled/);
-      assert.match(ended.out, /turn 1 canceled/);
+      assert.match(ended.out, /turn 1 unknown/);
       assert.equal((await linesIn(stage.path("ledger"))).length, index + 1);
     }
     const [attempt, ...more] = await attemptsOf(stage);
@@ -96,7 +96,9 @@ testProcesses(
     assert.deepEqual(question?.["decisions"], ["run_again", "mark_applied", "mark_not_applied", "abandon"]);
     const shown = await stage.output("questions");
     assert.match(shown, /This call may have happened\. What is true\?\n {2}tool {7}mcp\.doomed\.wait/);
-    await stage.output("answer", String(question?.["id"]), "mark_applied");
+    const settling = ["answer", String(question?.["id"]), "mark_applied"];
+    assertRefused(await stage.run(...settling), 2, "note_required", "Say how you know");
+    await stage.output(...settling, "--note", "it is on the bill");
     const ended = await running.ended;
     assert.equal(ended.code, 0, ended.err);
     assert.match(ended.out, /✓ mcp\.well\.wait .* well found/);

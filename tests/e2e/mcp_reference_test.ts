@@ -76,7 +76,7 @@ async function promptOn({ host, session }: Pick<Held, "host" | "session">): Prom
       if (event.type !== "question") return;
       const { id, shown, subject } = event.question;
       const decision = offeredBy(subject).includes("abandon") ? "abandon" : "allow";
-      host.answer(id, { decision, by: { kind: "operator", id: "local" }, shown });
+      host.answer(id, { decision, by: { kind: "operator", id: "local" }, shown, note: "a test" });
     },
   );
   return ended.outcome;

@@ -32,7 +32,7 @@ async function assertReplays(stage: Stage): Promise<void> {
 async function answer(stage: Stage, running: Running, decision: string): Promise<void> {
   await running.until("A question waits");
   const [question] = linesOf(await stage.output("questions", "--json"));
-  await stage.output("answer", String(question?.["id"]), decision);
+  await stage.output("answer", String(question?.["id"]), decision, "--note", "looked it up");
 }
 
 Deno.test("server that breaks off has its file read once more, and its letters and charges sent once (AR-27, AR-28)", async () => {
@@ -55,7 +55,7 @@ Deno.test("server that breaks off has its file read once more, and its letters a
       return open.some((one) => JSON.stringify(one).includes("mcp.bank.search"));
     });
     const [question] = linesOf(await stage.output("questions", "--json"));
-    await stage.output("answer", String(question?.["id"]), "abandon");
+    await stage.output("answer", String(question?.["id"]), "abandon", "--note", "nobody knows");
     const ended = await running.ended;
     assert.equal(ended.code, 0, ended.err);
     const made = await Promise.all(["files", "mail", "bank"].map((name) => linesIn(stage.path(name))));

@@ -83,7 +83,8 @@ Deno.test("run in auto mode reads unasked what only a default asks about, and as
     });
     const host = (policy: string) => stage.write({ "config/troupe/troupe.yaml": `policy: ${policy}\n` });
     await host("{ default: prompt }");
-    assert.match(await stage.output(...firstTurn), /✗ read_file {2}denied/);
+    // Nobody is there to be asked, so the turn needs somebody.
+    assert.match((await stage.run(...firstTurn)).out, /✗ read_file {2}denied[^]*turn 1 needs_user/);
     assert.match(await stage.output(...firstTurn, "--mode", "auto"), /✓ read_file/);
     const [note] = bodiesOf(await entriesOf(stage, "last"), "note", "invocation.judged");
     assert.deepEqual(note?.["checks"], [
@@ -96,7 +97,7 @@ Deno.test("run in auto mode reads unasked what only a default asks about, and as
       /invocation\.judged {2}call\/0\.0 read_file allow, capability by fs\.read, mode by auto, approval by mode auto$/m,
     );
     await host("{ tools: { read_file: prompt } }");
-    assert.match(await stage.output(...firstTurn, "--mode", "auto"), /✗ read_file {2}denied/);
+    assert.match((await stage.run(...firstTurn, "--mode", "auto")).out, /✗ read_file {2}denied/);
     await host("{ tools: { read_file: deny } }");
     assert.match(await stage.output(...firstTurn, "--mode", "auto"), /✗ read_file {2}denied/);
   });

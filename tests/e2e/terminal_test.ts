@@ -185,7 +185,7 @@ testProcesses(
     const [question] = linesOf(await stage.output("questions", "--json"));
     assert.deepEqual(question?.["decisions"], ["run_again", "mark_applied", "mark_not_applied", "abandon"]);
     assert.match(await stage.output("questions"), /This call may have happened/);
-    await stage.output("answer", String(question?.["id"]), "abandon");
+    await stage.output("answer", String(question?.["id"]), "abandon", "--note", "nobody knows");
     const ended = await next.ended;
     assert.match(ended.out + ended.err, /swept|finished/);
     const [outcome] = bodiesOf(await entriesOf(stage, "last"), "outcome", "tool.call");

@@ -108,6 +108,28 @@ async function breakRoot(location: string): Promise<void> {
   await runtime.stop();
 }
 
+Deno.test("turn whose session was taken out of service is lost to who looks at the log and the tree (DM-133)", async () => {
+  await onStage(async (stage) => {
+    await writeAgent(stage, readScript);
+    await stage.write(askPolicy);
+    const owner = stage.start(...run, "--answer", "wait");
+    await owner.until("A question waits");
+    owner.signal("SIGKILL");
+    await owner.ended;
+    const kv = await Deno.openKv(stage.path("store.db"));
+    for await (const { key, value } of kv.list<{ kind: string }>({ prefix: ["root"] })) {
+      const record = { ...value, status: "quarantined", reason: "a test said so" };
+      if (value.kind === "session") await kv.set(key, record);
+    }
+    kv.close();
+    const log = await stage.run("log", "last");
+    assert.match(log.err, /^The turn 1 is lost: the session is quarantined: a test said so$/m);
+    const tree = await stage.output("tree");
+    assert.match(tree, /^session\/\S+ +quarantined .*a test said so$/m);
+    assert.match(tree, /^ {2}turn\/1 +lost +- /m);
+  });
+});
+
 Deno.test("root that failed at every message is named with its reason by sessions, why and tree (F14)", async () => {
   await onStage(async (stage) => {
     await breakRoot(stage.path("store.db"));

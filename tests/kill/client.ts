@@ -247,7 +247,7 @@ export class Client {
         const isApplied = lines.some(({ what }) => what === "applied") || await this.#hasFile(call);
         const decision = this.#decide(question, call, isApplied);
         if (isDoubt) this.settled.push({ id: call, decision });
-        await this.#give(host, id, { decision, by, shown });
+        await this.#give(host, id, { decision, by, shown, note: "seen in the ledger" });
       }
       await pause(lookMs);
     }

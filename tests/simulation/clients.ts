@@ -274,7 +274,7 @@ export class Clients {
     const decision = this.#options.scenario.decide(question.subject);
     this.#options.trace(`operator answers ${id}: ${decision}`);
     this.#answered.push({ id, decision, repeats: 0 });
-    runtime.questions.answer(id, { decision, by: localOperator, shown: question.shown });
+    runtime.questions.answer(id, { decision, by: localOperator, shown: question.shown, note: "as planned" });
   }
 
   /** Somebody answers what is answered already, and says the contrary: that changes nothing. */

@@ -220,7 +220,12 @@ async function toldAfterCancel(
   await world.advance(limits.cancelGraceMs + 1_000);
   const [question] = runtime.questions.list();
   if (question !== undefined && decision !== undefined) {
-    runtime.questions.answer(question.id, { decision, by: localOperator, shown: question.shown });
+    runtime.questions.answer(question.id, {
+      decision,
+      by: localOperator,
+      shown: question.shown,
+      note: "seen",
+    });
     await world.advance(1_000);
   }
   await settled(world, runtime.prompt(session, "And?"));

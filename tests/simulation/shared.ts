@@ -317,7 +317,12 @@ class SharedPlay {
       {};
     const question = this.#pick(runtime?.questions.list() ?? []);
     if (runtime === undefined || question === undefined) return;
-    runtime.questions.answer(question.id, { decision: "abandon", by: localOperator, shown: question.shown })
+    runtime.questions.answer(question.id, {
+      decision: "abandon",
+      by: localOperator,
+      shown: question.shown,
+      note: "as planned",
+    })
       .catch((error) => this.#violations.push(`An answer was refused: ${error}`));
   }
 

@@ -1,6 +1,8 @@
 /** The actor API in process: what is the same on every carrier. */
 import assert from "node:assert/strict";
+import { ApiScope } from "../../schemas/api_scope.ts";
 import type { WatchEvent } from "../../schemas/api_view.ts";
+import { localOperator } from "../../schemas/principal.ts";
 import { ActorApiError } from "../../src/client.ts";
 import { openApiStage, programScopes } from "../support/api_stage.ts";
 
@@ -164,4 +166,26 @@ Deno.test("a command without a key, with a bad one, or with fields that nobody k
   const odd = { agent: "tester", token: "x" } as never;
   assert.equal(await stage.run(codeOf(client.spawn(odd))), "params_invalid");
   assert.equal((await stage.run(client.list({}))).agents.length, 0);
+});
+
+Deno.test("program that settles a call of unknown outcome must say how it knows, and is told so (R11)", async () => {
+  const work = () => Promise.reject(new Error("The line broke"));
+  const stage = await openApiStage({
+    tools: [{ name: "pay", effect: "non_idempotent", work }],
+    answers: [{ calls: [{ tool: "pay" }] }, { text: "Paid" }],
+  });
+  const operator = stage.client({ principal: localOperator, scopes: new Set(ApiScope.options) });
+  const address = await stage.session();
+  await stage.run(operator.send({ address, text: "Pay" }));
+  await stage.world.settle();
+  const { questions: [open] } = await stage.run(operator.questions({ address }));
+  assert.ok(open !== undefined);
+  const given = { question: open.id, decision: "mark_applied", shown: open.shown } as const;
+  assert.equal(await stage.run(codeOf(operator.answer(given))), "note_required");
+  assert.equal((await stage.run(operator.questions({ address }))).questions.length, 1);
+  const note = "it is on the bill";
+  assert.deepEqual(await stage.run(operator.answer({ ...given, note })), {
+    question: open.id,
+    decision: "mark_applied",
+  });
 });

@@ -198,8 +198,27 @@ Deno.test("question about an uncertain call offers what an operator can know, an
   await desk.type("a");
   assert.equal(desk.answers.length, 0);
   await desk.type("n");
+  await desk.type("not on the bill");
   assert.equal(desk.answers[0]?.decision, "mark_not_applied");
   desk.asker.take(questionOf(1, "uncertain"));
+  await desk.type(undefined);
+  assert.deepEqual([desk.answers.length, desk.unanswerable], [1, [questionOf(1).id]]);
+});
+
+Deno.test("question about an uncertain call is not settled until its operator has said how he knows (R11)", async () => {
+  const desk = createDesk();
+  desk.asker.take(questionOf(0, "uncertain"));
+  await desk.type("y");
+  await desk.type("  ");
+  await desk.type("x".repeat(1_001));
+  assert.deepEqual(desk.answers, []);
+  await desk.type("seen on the bill");
+  assert.deepEqual(desk.answers.map(({ decision, note }) => [decision, note]), [
+    ["mark_applied", "seen on the bill"],
+  ]);
+  // The end of input tells nothing.
+  desk.asker.take(questionOf(1, "uncertain"));
+  await desk.type("r");
   await desk.type(undefined);
   assert.deepEqual([desk.answers.length, desk.unanswerable], [1, [questionOf(1).id]]);
 });

@@ -115,7 +115,7 @@ Deno.test("cancel that a crash cuts off goes on after it, and its answer is kept
   const { stopped } = await canceled(next, session);
   assert.deepEqual(stopped.map(({ address, ended }) => `${address} ${ended}`), [
     "turn/1/call/0.0 unknown",
-    "turn/1 canceled",
+    "turn/1 unknown",
   ]);
   assert.deepEqual((await next.replay(session, { strict: true })).divergence, undefined);
 });

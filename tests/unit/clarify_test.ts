@@ -40,9 +40,9 @@ async function give(stage: Stage, decision: Decision, content?: FormContent): Pr
 type Asking = Awaited<ReturnType<typeof asking>>;
 
 /** What the model was told, once the turn is over. */
-async function told({ stage, session, report }: Asking): Promise<string> {
+async function told({ stage, session, report }: Asking, ended = "completed"): Promise<string> {
   const { outcome } = await settled(stage.world, report);
-  assert.equal(outcome, "completed");
+  assert.equal(outcome, ended);
   const all = await settled(stage.world, stage.runtime.conversations.transcript(session, "9.9"));
   const result = all.find(({ role }) => role === "tool");
   assert.ok(result?.role === "tool" && !result.isError, "not to know is no error");
@@ -84,9 +84,12 @@ Deno.test("clarify takes at most 4 choices (DM-17)", async () => {
   assert.deepEqual(stage.runtime.questions.list(), []);
 });
 
-Deno.test("clarify tells the model why it has no answer, and the turn goes on (DM-16)", async () => {
+Deno.test("clarify tells the model why it has no answer, and the turn goes on, or ends for want of a person (DM-16, DM-133)", async () => {
   const nobody = await asking(choices, { hasAnswerer: () => false });
-  assert.match(await told(nobody), /^No person answered: nobody is there to be asked\. Go on without/);
+  assert.match(
+    await told(nobody, "needs_user"),
+    /^No person answered: nobody is there to be asked\. Go on without/,
+  );
   const declined = await asking(choices);
   await give(declined.stage, "decline");
   assert.match(await told(declined), /^The person was asked and declined/);
@@ -95,7 +98,7 @@ Deno.test("clarify tells the model why it has no answer, and the turn goes on (D
   assert.match(await told(silent), /^The person was asked and said nothing/);
   const late = await asking(choices);
   await late.stage.world.advance(limits.questionOpenMs);
-  assert.match(await told(late), /^No person answered: nobody answered in time/);
+  assert.match(await told(late, "needs_user"), /^No person answered: nobody answered in time/);
   const secret = await asking({
     question: "Which?",
     choices: ["ghp_x9K2mQ7vL4pR8sT1wY6zB3nD5fG0hJcEaUiO", "none"],

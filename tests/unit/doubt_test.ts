@@ -28,7 +28,10 @@ async function question({ world, runtime }: Stage): Promise<OpenQuestion> {
 
 async function answer(stage: Stage, decision: "abandon" | "allow" | "deny"): Promise<void> {
   const { id, shown } = await question(stage);
-  await settled(stage.world, answerQuestion(stage.runtime, id, { decision, by: localOperator, shown }));
+  await settled(
+    stage.world,
+    answerQuestion(stage.runtime, id, { decision, by: localOperator, shown, note: "as it seems" }),
+  );
   await stage.world.settle();
 }
 

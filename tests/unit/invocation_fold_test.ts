@@ -32,7 +32,7 @@ async function told(calls: readonly object[], ...decisions: readonly Decision[])
     for (let turns = 0; questions.list().length === 0 && turns < 1_000; turns++) await stage.world.settle();
     const [question] = questions.list();
     assert.ok(question);
-    questions.answer(question.id, { decision, by: localOperator, shown: question.shown });
+    questions.answer(question.id, { decision, by: localOperator, shown: question.shown, note: "seen" });
     await stage.world.settle();
   }
   await settled(stage.world, report);
@@ -140,7 +140,7 @@ Deno.test("invocations have a status and an error record: code, words, whether b
     for (let turns = 0; questions.list().length === 0 && turns < 100; turns++) await stage.world.advance(10);
     const [question] = questions.list();
     assert.ok(question);
-    questions.answer(question.id, { decision, by: localOperator, shown: question.shown });
+    questions.answer(question.id, { decision, by: localOperator, shown: question.shown, note: "seen" });
     await stage.world.advance(10);
   }
   await settled(stage.world, report);

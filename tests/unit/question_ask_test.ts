@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../schemas/principal.ts";
 import { localOperator } from "../../schemas/principal.ts";
-import type { Decision } from "../../schemas/question.ts";
+import { type Decision, offeredDecisions } from "../../schemas/question.ts";
 import type { GivenAnswer, OpenQuestion } from "../../src/effects/question_ask.ts";
 import { answerQuestion } from "../../src/host/answering.ts";
 import { openStage, settled, type Stage, type StageOptions, type ToolSketch } from "../support/stage.ts";
@@ -123,6 +123,35 @@ Deno.test("question takes no decision that it does not offer, and waits for anot
   await give(stage, question, { decision: "deny" });
   await settled(stage.world, report);
   assert.equal(stage.ledger.length, 0);
+});
+
+Deno.test("question about a call that may have happened is settled by principal, decision and note, never without one (R11)", async () => {
+  const broken = {
+    ...pay,
+    approval: "auto",
+    work: () => Promise.reject(new Error("The line broke")),
+  } as const;
+  for (const decision of offeredDecisions.uncertain) {
+    const { stage, session, question } = await asking({ tools: [broken] });
+    for (const note of [undefined, "", " \n"]) {
+      const given = note === undefined ? { decision } : { decision, note };
+      await assert.rejects(
+        give(stage, question, given),
+        refusal("note_required", /Say how you know.*--note/),
+      );
+    }
+    assert.deepEqual(stage.runtime.questions.list(), [question]);
+    await give(stage, question, { decision, note: "seen on the bill" });
+    const told = (await stage.entries(session)).find(({ kind, type }) =>
+      kind === "outcome" && type === "question.ask"
+    );
+    assert.deepEqual((told?.body as unknown as { value: unknown }).value, {
+      decision,
+      by: localOperator,
+      shown: question.shown,
+      note: "seen on the bill",
+    });
+  }
 });
 
 Deno.test("question whose call is canceled in the instant of the answer is not answered, and says so (B25, K12)", async () => {

@@ -252,7 +252,7 @@ Deno.test("session says that a person must decide, rather than wait with its ans
   assert.ok(report !== undefined && !hasStoppedAll(report));
   assert.deepEqual([run.state(), run.pending()], ["running", ["question.ask"]]);
   cancel(run, "again");
-  assert.deepEqual(stopped(run, "again"), ["turn/1/call/0.0 unknown", "turn/1 canceled"]);
+  assert.deepEqual(stopped(run, "again"), ["turn/1/call/0.0 unknown", "turn/1 unknown"]);
   assert.deepEqual([run.state(), run.pending()], ["idle", []]);
 });
 

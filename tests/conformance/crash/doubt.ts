@@ -75,7 +75,8 @@ row(
     await scene.start();
     assert.deepEqual(await scene.question(), asked);
     scene.store.cut = cutAt("outcome", "question.ask", "before");
-    const given = { decision: "mark_applied", by: localOperator, shown: asked.shown } as const;
+    const by = localOperator;
+    const given = { decision: "mark_applied", by, shown: asked.shown, note: "seen" } as const;
     answerQuestion(scene.runtime, asked.id, given).catch(() => {});
     await scene.until("the cut", () => scene.store.isCut);
     scene.crash();
@@ -159,14 +160,15 @@ row(
   async (kind) => {
     const scene = await canceled(kind);
     await scene.start();
-    if (kind === "conditional by key" || kind === "non_idempotent") {
+    const isUndecided = kind === "conditional by key" || kind === "non_idempotent";
+    if (isUndecided) {
       const question = await scene.question();
       assert.equal(question.subject.kind, "uncertain");
       await scene.answer("abandon", question, "let it be");
     }
     const { outcome } = await scene.report();
     const { target } = scene;
-    assert.equal(outcome, "canceled");
+    assert.equal(outcome, isUndecided ? "unknown" : "canceled");
     assert.equal(target.looks, kind === "conditional by verify" ? 1 : 0);
     assert.deepEqual([target.received.length, target.applied.length], [1, 1]);
     const [word = ""] = await scene.bodies("outcome", "tool.call");
