@@ -71,6 +71,5 @@ export const debugOption = {
 export const storeOption = {
   kind: "text",
   value: "STORE",
-  help:
-    "a file, or the address of a remote KV; default: $TROUPE_STORE, the host's troupe.yaml, or the data folder",
+  help: "a file, or a remote KV's address; default: $TROUPE_STORE, troupe.yaml, or the data folder",
 } as const;
