@@ -138,8 +138,9 @@ export class Client {
 
   /** Gives one more turn to a session; resolves with its outcome, or with the code of its refusal. */
   async ask(host: ActingHost, session: RootAddress): Promise<string> {
-    // Behind a log that was cut, another question may have the place and the name of one that was answered.
+    // Behind a log that was cut, another question may have the place and the name of one that was answered, or none.
     this.#answered.clear();
+    this.#doubtful.clear();
     const stop = new AbortController();
     const answering = this.#answer(host, stop.signal).catch(() => {});
     const order = {
