@@ -1,7 +1,7 @@
 /** A root that another runtime has taken over: everything of it ends here, and whoever waits for it is told (K17). */
 import type { RootAddress } from "../../schemas/ids.ts";
 import { refuseWaiting } from "./command.ts";
-import { letGo } from "./hold.ts";
+import { giveUp } from "./give_up.ts";
 import { type Kernel, KernelError, tell } from "./kernel.ts";
 
 /** Lets go of roots that are another runtime's by now. Nothing of them is written, started or answered here any more. */
@@ -11,14 +11,7 @@ export function loseRoots(kernel: Kernel, roots: readonly RootAddress[]): void {
 }
 
 function loseRoot(kernel: Kernel, address: RootAddress): void {
-  const root = kernel.roots.get(address);
-  kernel.roots.delete(address);
-  if (root !== undefined) {
-    root.held = true;
-    root.mailbox.length = 0;
-    letGo(root);
-  }
-  kernel.parked.delete(address);
+  giveUp(kernel, address);
   kernel.recovered.delete(address);
   kernel.observer.forget(address);
   // Its letters stay in the store, for its new owner.

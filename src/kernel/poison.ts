@@ -9,6 +9,7 @@ import { type Kernel, KernelError, type StoredReply, tell } from "./kernel.ts";
 import type { LiveRoot } from "./live_root.ts";
 import { type LostTask, lostTask } from "./lost_task.ts";
 import type { InputMail, Mail, OutcomeMail } from "./mail.ts";
+import { giveUp } from "./give_up.ts";
 import { letGo } from "./hold.ts";
 import { bring, deliver, type Letter, makeReady, unclaim } from "./route.ts";
 import { schedule } from "./pump.ts";
@@ -164,14 +165,7 @@ function lossOf({ address, parent: to, reason = "" }: RootRecord): readonly Lett
 export function quarantine(kernel: Kernel, address: RootAddress, reason: string, isLasting = true): void {
   // One that another runtime took over is judged there.
   if (!kernel.journal.ownership.isOurs(address)) return;
-  const root = kernel.roots.get(address);
-  kernel.roots.delete(address);
-  if (root !== undefined) {
-    root.held = true;
-    root.mailbox.length = 0;
-    letGo(root);
-  }
-  kernel.parked.delete(address);
+  giveUp(kernel, address);
   const record = kernel.records.get(address);
   if (record === undefined) return;
   const isNews = record.status === "active";

@@ -2,33 +2,16 @@
  * A runtime on a disk that becomes full and empty again, in the namespace that the test made for it: prints what became
  * of everything, one JSON line. Arguments: the folder on the small disk, and a folder elsewhere.
  */
-import { HostConfig } from "../../schemas/config.ts";
 import { connectDoor } from "../../src/door/client.ts";
-import { loadAgent } from "../../src/host/agent_folder.ts";
-import { openOwner } from "../../src/host/open_host.ts";
 import { readStoreOwner } from "../../src/journal/store_lock.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
+import { openOwnerSession } from "../support/owner_session.ts";
 
 const [disk = "", folder = ""] = Deno.args;
 const location = `${disk}/store.db`;
 const logs: string[] = [];
 const seams = createSystemSeams({ log: ({ event }) => void logs.push(event) });
-const host = await openOwner({
-  location,
-  config: HostConfig.parse({}),
-  seams,
-  env: (name) => Deno.env.get(name) || undefined,
-  self: { command: Deno.execPath(), args: [], env: {} },
-  isAttended: true,
-});
-const agent = await loadAgent(`${folder}/agent`, { cwd: folder, digest: seams.digest });
-const session = await host.createSession({
-  agent: agent.definition,
-  coreRevision: agent.coreRevision,
-  home: { agent: agent.home, workspace: `${folder}/ws` },
-  title: "hand",
-  servers: [],
-});
+const { host, session } = await openOwnerSession({ location: location, folder, seams });
 
 /** Makes a file by a command, and tells how that ended. */
 async function touch(name: string): Promise<string> {

@@ -2,34 +2,17 @@
  * A runtime that takes all its file descriptors but a few, as the test says that started it, and calls tools then: prints
  * what became of each, one JSON line. Arguments: the folder of the test, and the port of a server.
  */
-import { HostConfig } from "../../schemas/config.ts";
-import { loadAgent } from "../../src/host/agent_folder.ts";
-import { openOwner } from "../../src/host/open_host.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
+import { openOwnerSession } from "../support/owner_session.ts";
 
 const [folder = "", port = ""] = Deno.args;
 const seams = createSystemSeams({ log: () => {} });
-const config = HostConfig.parse({ network: { allow: ["127.0.0.1"] } });
-const host = await openOwner({
+const { host, session } = await openOwnerSession({
   location: `${folder}/store.db`,
-  config,
+  folder,
   seams,
-  env: variable,
-  self: { command: Deno.execPath(), args: [], env: {} },
-  isAttended: true,
+  config: { network: { allow: ["127.0.0.1"] } },
 });
-const agent = await loadAgent(`${folder}/agent`, { cwd: folder, digest: seams.digest });
-const session = await host.createSession({
-  agent: agent.definition,
-  coreRevision: agent.coreRevision,
-  home: { agent: agent.home, workspace: `${folder}/ws` },
-  title: "hand",
-  servers: [],
-});
-
-function variable(name: string): string | undefined {
-  return Deno.env.get(name) || undefined;
-}
 
 async function call(tool: string, given: Record<string, never>): Promise<string> {
   const request = { call: { tool, arguments: given } };

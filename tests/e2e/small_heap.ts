@@ -2,30 +2,18 @@
  * A runtime with a heap of 64 MiB, as the test says that started it, that is given too much of everything: prints what
  * became of each, one JSON line. Arguments: the folder of the test, and the port of a server.
  */
-import { HostConfig } from "../../schemas/config.ts";
 import { readJson } from "../../src/border.ts";
-import { loadAgent } from "../../src/host/agent_folder.ts";
-import { openOwner } from "../../src/host/open_host.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
+import { openOwnerSession } from "../support/owner_session.ts";
 import { parseYaml } from "../../src/yaml.ts";
 
 const [folder = "", port = ""] = Deno.args;
 const seams = createSystemSeams({ log: () => {} });
-const host = await openOwner({
+const { host, session } = await openOwnerSession({
   location: `${folder}/store.db`,
-  config: HostConfig.parse({ network: { allow: ["127.0.0.1"] } }),
+  folder,
   seams,
-  env: (name) => Deno.env.get(name) || undefined,
-  self: { command: Deno.execPath(), args: [], env: {} },
-  isAttended: true,
-});
-const agent = await loadAgent(`${folder}/agent`, { cwd: folder, digest: seams.digest });
-const session = await host.createSession({
-  agent: agent.definition,
-  coreRevision: agent.coreRevision,
-  home: { agent: agent.home, workspace: `${folder}/ws` },
-  title: "hand",
-  servers: [],
+  config: { network: { allow: ["127.0.0.1"] } },
 });
 
 async function call(tool: string, given: { readonly [name: string]: unknown }): Promise<string> {
