@@ -2,9 +2,10 @@
 import type { z } from "zod";
 import { rootMessages } from "../../schemas/message.ts";
 
-/** Who sends messages: a person at the command line, the runtime itself, or another actor. */
+/** Who sends messages: a person at the command line, a program by the API, the runtime itself, or another actor. */
 export type Sender =
   | "operator"
+  | "program"
   | "runtime"
   | "session"
   | "catalog"
@@ -27,13 +28,16 @@ export type RootMessageType = z.infer<(typeof rootMessages)[keyof typeof rootMes
 
 /** Leave one out and this does not compile. */
 const ofRoots: { readonly [T in RootMessageType]: Sending } = {
-  "session.prompt": { by: ["operator", "schedule"], command: "troupe run AGENT PROMPT --session SESSION" },
+  "session.prompt": {
+    by: ["operator", "program", "schedule"],
+    command: "troupe run AGENT PROMPT --session SESSION",
+  },
   "session.call": { by: ["operator"], command: "troupe call AGENT TOOL --session SESSION" },
-  "session.cancel": { by: ["operator"], command: "troupe cancel SESSION" },
+  "session.cancel": { by: ["operator", "program"], command: "troupe cancel SESSION" },
   "session.revoke": { by: ["operator"] },
   "session.relay": { by: ["operator"] },
   "session.answered": { by: ["session"] },
-  "session.close": { by: ["task"] },
+  "session.close": { by: ["task", "program"] },
   "session.closing": { by: ["session"] },
   "session.closed": { by: ["session"] },
   "session.servers": { by: ["operator"], command: "troupe run AGENT PROMPT --session SESSION" },

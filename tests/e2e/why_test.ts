@@ -42,7 +42,7 @@ Deno.test("why says of a call that waits for a person how it is answered, what t
     assert.match(turn, new RegExp(`waits for {2}${session}/turn/1/call/0\\.0, which is awaitingApproval`));
     const whole = await stage.output("why", "last");
     assert.ok(whole.includes(`troupe answer '${id}'`), whole);
-    assert.match(whole, /session\.cancel \(from its operator: troupe cancel SESSION\)/);
+    assert.match(whole, /session\.cancel \(from its operator or program: troupe cancel SESSION\)/);
 
     const lines = linesOf(await stage.output("tree", "last", "--json"));
     assert.deepEqual(lines.map(({ depth, name, state }) => [depth, name, state]), [
