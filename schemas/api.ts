@@ -12,6 +12,7 @@ import { JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
 import { PermissionMode } from "./mode.ts";
 import { Capability } from "./principal.ts";
+import { ProfileKey } from "./profile.ts";
 import { Decision } from "./question.ts";
 import { Labels, SpawnName } from "./spawned.ts";
 
@@ -33,8 +34,11 @@ export type SpawnRights = z.infer<typeof SpawnRights>;
 
 /** Begins an agent, or finds the one of this name. */
 export const SpawnParams = z.strictObject({
-  /** Name of an agent that the host offers, or a definition as in `agent.yaml` (scope `agents:define`). */
-  agent: z.union([AgentName, AgentDefinition]),
+  /**
+   * Name of an agent that the host offers, or a definition as in `agent.yaml` (scope `agents:define`). With a parent: the
+   * parent's agent, or one of its profiles.
+   */
+  agent: z.union([AgentName, ProfileKey, AgentDefinition]),
   /** Its first prompt; goes on in the background. */
   prompt: text.exactOptional(),
   title: z.string().min(1).max(200).exactOptional(),

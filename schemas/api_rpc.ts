@@ -35,9 +35,6 @@ export const RpcCancel = z.strictObject({ id: RpcId });
 /** Params of `watch/event` and `export/event`: one piece of the answer to the request of this id. */
 export const RpcPiece = z.strictObject({ id: RpcId, event: JsonObject });
 
-/** How many pieces came, once the last has come: the result of a request that is answered piece by piece. */
-export const RpcStreamEnd = z.strictObject({ events: z.int().min(0) });
-
 /** Codes of JSON-RPC. Our own error is in `error.data`, and says more. */
 export const rpcCodes = {
   parse: -32_700,

@@ -1,5 +1,12 @@
 /** The typed client of the actor API: one interface over every carrier. */
-import type { ApiCall, ApiMethod, ApiParams, ApiResult, ApiStream } from "../schemas/api.ts";
+import {
+  type ApiCall,
+  ApiMethod,
+  apiMethods,
+  type ApiParams,
+  type ApiResult,
+  type ApiStream,
+} from "../schemas/api.ts";
 import { ApiError } from "../schemas/api_error.ts";
 import { ApiScope } from "../schemas/api_scope.ts";
 import { localOperator } from "../schemas/principal.ts";
@@ -41,7 +48,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-type Client_ =
+type ClientMethods =
   & {
     readonly [M in ApiCall]: (params: ApiParams<M>, options?: CallOptions) => Promise<ApiResult<M>>;
   }
@@ -53,37 +60,21 @@ type Client_ =
   };
 
 /** A client: one function for each method of the API. */
-export interface ActorClient extends Client_ {
+export interface ActorClient extends ClientMethods {
   close(): Promise<void>;
 }
 
-const calls = [
-  "spawn",
-  "send",
-  "ask",
-  "questions",
-  "answer",
-  "cancel",
-  "stop",
-  "heartbeat",
-  "get",
-  "list",
-  "tree",
-  "budget",
-  "why",
-] as const satisfies readonly ApiCall[];
-const streams = ["watch", "export"] as const satisfies readonly ApiStream[];
-
 /** Makes a client over a carrier. `newKey` mints what commands without a key of their own are given. */
 export function createClient(carrier: Carrier, newKey: () => string): ActorClient {
-  const asCall = (method: ApiCall) => (params: unknown, { key = newKey(), signal }: CallOptions = {}) =>
+  const asCall = (method: ApiMethod) => (params: unknown, { key = newKey(), signal }: CallOptions = {}) =>
     carrier.call({ method, params, key, signal });
-  const asStream = (method: ApiStream) => (params: unknown, { signal }: CallOptions = {}) =>
+  const asStream = (method: ApiMethod) => (params: unknown, { signal }: CallOptions = {}) =>
     carrier.stream({ method, params, signal });
-  const methods = Object.fromEntries([
-    ...calls.map((method) => [method, asCall(method)]),
-    ...streams.map((method) => [method, asStream(method)]),
-  ]) as unknown as Client_;
+  const methods = Object.fromEntries(
+    ApiMethod.options.map((
+      method,
+    ) => [method, apiMethods[method].kind === "stream" ? asStream(method) : asCall(method)]),
+  ) as unknown as ClientMethods;
   return { ...methods, close: () => carrier.close() };
 }
 

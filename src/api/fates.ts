@@ -9,6 +9,7 @@ import { Principal, principalText } from "../../schemas/principal.ts";
 import { keys, prefixes } from "../journal/keys.ts";
 import type { StoreKey } from "../journal/store.ts";
 import type { BirthRows } from "../kernel/create_once.ts";
+import { type RowChanges, setRows } from "../kernel/set_rows.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Seams } from "../seams.ts";
 import { ApiFailure } from "./api_failure.ts";
@@ -154,17 +155,8 @@ export class Fates {
     return { ended };
   }
 
-  async #write(
-    { sets, deletes }: {
-      readonly sets: readonly { readonly key: StoreKey; readonly value: unknown }[];
-      readonly deletes: readonly StoreKey[];
-    },
-  ): Promise<void> {
-    const { writer } = this.#parts.runtime.journal;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    writer.push({ root: "supervisor/main", entries: [], sets, deletes }, resolve);
-    writer.urge();
-    await promise;
+  #write(changes: RowChanges): Promise<void> {
+    return setRows(this.#parts.runtime.kernel, changes);
   }
 
   #warn(what: string, error: unknown): undefined {

@@ -71,7 +71,7 @@ export async function spawn(
 }
 
 /** The key of the first prompt. Clients' keys have no control characters, so it is nobody else's. */
-export function promptKey(key: string): string {
+function promptKey(key: string): string {
   return `${key}\u001fprompt`;
 }
 

@@ -1,8 +1,10 @@
 /** `spawn` with a parent: the parent's session begins the child by its own tool, under its own gates and budget. */
 import { z } from "zod";
 import type { ApiGiven, ApiResult } from "../../schemas/api.ts";
-import { taskAddress, TaskId } from "../../schemas/ids.ts";
+import { type RootAddress, taskAddress, TaskId } from "../../schemas/ids.ts";
+import { readLineage } from "../agents/lineage.ts";
 import { readJson } from "../border.ts";
+import type { Runtime } from "../runtime.ts";
 import { ApiFailure } from "./api_failure.ts";
 import type { ApiCallContext } from "./api_parts.ts";
 
@@ -30,7 +32,7 @@ export async function spawnChild(
   }
   const call = {
     tool: "subagent_spawn",
-    arguments: { content: prompt, ...(agent === "default" ? {} : { profile_key: agent }) },
+    arguments: { content: prompt, ...await profileOf(runtime, parent, agent) },
   };
   const { report } = await runtime.call(parent, call, { key, by: caller.principal });
   const { call: ended, failure } = await report;
@@ -47,4 +49,14 @@ export async function spawnChild(
     throw new ApiFailure("child_not_found", `The child ${task} has no session yet: see tree`, "applied");
   }
   return { address: record.address, is_new: true };
+}
+
+/** The parent's agent itself is the usual child of it; any other name is one of its profiles, or refused. */
+async function profileOf(
+  { kernel }: Runtime,
+  parent: RootAddress,
+  agent: string,
+): Promise<{ readonly profile_key?: string }> {
+  const own = (await readLineage(kernel, parent))?.agent.name;
+  return agent === own ? {} : { profile_key: agent };
 }

@@ -89,7 +89,7 @@ async function within<T>(
 }
 
 /** A turn's end as it is published. */
-export function endedTurn(
+function endedTurn(
   address: RootAddress,
   { turn, outcome, steps, text, failure }: TurnReport,
 ): ApiResult<"ask"> {

@@ -73,8 +73,7 @@ export class BegunCalls {
 
   #end(call: Begun, { body }: Entry): void {
     const status = peek(body, "status");
-    const isOpen = status === "ok" && (isPaused(body as never) || peek(body, "value", "pause") !== undefined);
-    if (isOpen) return;
+    if (status === "ok" && isPaused(body)) return;
     call.end = status === "ok" ? "ok" : status === "unknown" ? "unknown" : "not_applied";
   }
 }

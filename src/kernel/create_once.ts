@@ -6,6 +6,7 @@ import { keys } from "../journal/keys.ts";
 import type { StoreKey } from "../journal/store.ts";
 import { alone, hashOf, reused } from "./command.ts";
 import type { Kernel, StoredReply } from "./kernel.ts";
+import { setRows } from "./set_rows.ts";
 
 /** Rows that must be set in the commit of the birth. */
 export type BirthRows = readonly { readonly key: StoreKey; readonly value: Json }[];
@@ -53,7 +54,8 @@ export async function createOnce(kernel: Kernel, command: BirthCommand): Promise
       if (named === undefined) {
         return await make(kernel, command, hash, [{ key: row, value: { root: command.address } }]);
       }
-      await remember(kernel, rowsOf(kernel, command, { hash, root: named.root, isNew: false }), named.root);
+      const sets = rowsOf(kernel, command, { hash, root: named.root, isNew: false });
+      await setRows(kernel, { sets, deletes: [] });
       return { address: named.root, isNew: false };
     });
   });
@@ -82,12 +84,4 @@ function rowsOf(
     { key: keys.command(principal, key), value: { hash, root, seq: 1, at } },
     { key: keys.reply(principal, key), value: reply },
   ];
-}
-
-/** Writes rows that belong to no crank. */
-async function remember(kernel: Kernel, rows: BirthRows, root: RootAddress): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  kernel.journal.writer.push({ root, entries: [], sets: [...rows], deletes: [] }, resolve);
-  kernel.journal.writer.urge();
-  await Promise.race([promise, kernel.journal.writer.idle()]);
 }

@@ -1,6 +1,7 @@
 /** The actor API in process: what is the same on every carrier. */
 import assert from "node:assert/strict";
 import { ApiScope } from "../../schemas/api_scope.ts";
+import { ApiMethod } from "../../schemas/api.ts";
 import type { WatchEvent } from "../../schemas/api_view.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import { ActorApiError } from "../../src/client.ts";
@@ -188,4 +189,35 @@ Deno.test("program that settles a call of unknown outcome must say how it knows,
     question: open.id,
     decision: "mark_applied",
   });
+});
+
+Deno.test("spawn with a parent begins its child by its own tool: by the agent's name, or a profile, once for a key", async () => {
+  const stage = await openApiStage(hello);
+  const client = stage.client();
+  const agent = {
+    name: "boss",
+    model: "scripted/test",
+    tools: ["subagent_spawn"],
+    capabilities: ["agents.spawn:boss"],
+    profiles: { main: {}, care_taker: { default_subagent: true } },
+  };
+  const { address: parent } = await stage.run(client.spawn({ agent }));
+  const child = await stage.run(client.spawn({ agent: "boss", parent, prompt: "Look" }, { key: "c" }));
+  assert.deepEqual(
+    await stage.run(client.spawn({ agent: "boss", parent, prompt: "Look" }, { key: "c" })),
+    child,
+  );
+  assert.equal((await stage.run(client.get({ address: child.address }))).parent, parent);
+  const other = await stage.run(client.spawn({ agent: "care_taker", parent, prompt: "Look" }));
+  assert.notEqual(other.address, child.address);
+  const unknown = client.spawn({ agent: "nobody", parent, prompt: "Look" });
+  assert.equal(await stage.run(codeOf(unknown)), "arguments_invalid");
+  const more = client.spawn({ agent: "boss", parent, prompt: "Look", rights: { mode: "auto" } });
+  assert.equal(await stage.run(codeOf(more)), "params_invalid");
+});
+
+Deno.test("the client has a function for every method of the API", async () => {
+  const stage = await openApiStage(hello);
+  const client = stage.client();
+  for (const method of ApiMethod.options) assert.equal(typeof client[method], "function", method);
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { statusOf } from "../../schemas/failure_status.ts";
 import { keys } from "../../src/journal/keys.ts";
 import { takeAbandoned } from "../../src/kernel/reach.ts";
+import { setRows } from "../../src/kernel/set_rows.ts";
 import { MemoryDisk } from "../support/memory_store.ts";
 import { openStage, settled, type Stage, type StageOptions } from "../support/stage.ts";
 import { createWorld } from "../support/world.ts";
@@ -61,6 +62,18 @@ Deno.test("session that nobody holds any more goes on in the runtime that is tol
   assert.equal((await settled(world, report)).text, "two");
   assert.deepEqual([...new Set((await there.entries(session)).map(({ epoch }) => epoch))], [1, 2]);
   assert.ok((await there.replay(session)).divergence === undefined);
+});
+
+Deno.test("rows of a runtime go with its own supervisor, whoever made the store: both of two can write them (K17)", async () => {
+  const { world, here, there } = await twoStages();
+  for (const [index, { runtime }] of [here, there].entries()) {
+    const key = keys.heart(`heart:program:p${index}`);
+    await settled(
+      world,
+      setRows(runtime.kernel, { sets: [{ key, value: { everyMs: 1_000 } }], deletes: [] }),
+    );
+    assert.deepEqual(await settled(world, there.runtime.journal.readRow(key)), { everyMs: 1_000 });
+  }
 });
 
 Deno.test("letter to a root of another runtime is found there within a second, and taken once (K13, K17)", async () => {
