@@ -135,6 +135,10 @@ export const FailureCode = z.enum([
   "program_fingerprint_mismatch",
   "program_unavailable",
   "program_result_invalid",
+  "program_lost",
+  "mailbox_timeout",
+  "turn_not_running",
+  "tool_not_bound",
   // MCP servers.
   "session_not_found",
   "mcp_login_required",

@@ -18,6 +18,8 @@ export interface Routed {
   readonly use: ToolUseContext;
   /** The first intent of the call: what all its attempts are known by. */
   readonly intent: IntentId;
+  /** The intent of this attempt. */
+  readonly attempt: IntentId;
   readonly origin: RequestOrigin;
   /** Set from the second round of a call on: its server wanted something first. */
   readonly round?: CallRound | undefined;

@@ -34,7 +34,7 @@ import { settlePause } from "./settle_pause.ts";
 import { createBuiltinCall } from "./builtin_call.ts";
 import { boundsOf, statusOfLost, taskIn } from "./task_patience.ts";
 import { brokenOff, classified, reportFault } from "./tool_fault.ts";
-import { graceOf } from "./terminal_call.ts";
+import { graceOf } from "./call_grace.ts";
 import { useContext } from "./use_context.ts";
 
 /** Options of {@linkcode createToolCall}. The functions that take a root are asked once per call. */
@@ -160,11 +160,13 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
 }
 
 /** Where a call comes from, as its adapter is told. */
-function originOf(call: ToolCall): Pick<Routed, "root" | "note" | "ordinal" | "intent" | "origin" | "round"> {
+function originOf(
+  call: ToolCall,
+): Pick<Routed, "root" | "note" | "ordinal" | "intent" | "attempt" | "origin" | "round"> {
   const { args } = call.request;
   const { origin, invocation: ordinal, key: intent = call.id } = args;
   const round = "round" in args ? { round: args.round } : {};
-  return { root: call.root, note: call.note ?? (() => {}), ordinal, intent, origin, ...round };
+  return { root: call.root, note: call.note ?? (() => {}), ordinal, intent, attempt: call.id, origin, ...round };
 }
 
 /** Why a call is not even handed to its adapter: nobody waits for it, or its time is over. */

@@ -19,6 +19,7 @@ import { ServerLog } from "../mcp/server_log.ts";
 import { GuardedClient } from "../net/guarded_client.ts";
 import { UrlPolicy } from "../net/url_policy.ts";
 import { ProcessRegistry } from "../processes/registry.ts";
+import { ProgramDesk } from "../programs/program_desk.ts";
 import { type Runtime, startRuntime } from "../runtime.ts";
 import type { HostPerformers, HostServices } from "../host_services.ts";
 import type { Seams } from "../seams.ts";
@@ -226,7 +227,9 @@ interface Opened {
 async function openWithDoor(opened: Opened): Promise<OwnerHost> {
   const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs } = opened;
   const doors: Door[] = [];
-  const fates = new Fates({ runtime, seams, isShared: opened.isShared });
+  const programs = new ProgramDesk({ runtime, seams, config });
+  const onEnd = (connection: string) => programs.endConnection(connection);
+  const fates = new Fates({ runtime, seams, isShared: opened.isShared, onEnd });
   const host = createLocalHost({
     runtime,
     config,
@@ -250,7 +253,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
     },
   });
   try {
-    await fates.begin();
+    await Promise.all([fates.begin(), programs.begin()]);
     // Who shares a store is on any machine, and the door is on loopback.
     if (!opened.isShared) {
       const door = await openDoor({ host, seams });
@@ -263,7 +266,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       openApi: async (offer) => {
         // Loaded here: most commands need none of it.
         const { ActorApi } = await import("../api/actor_api.ts");
-        return new ActorApi({ runtime, host, seams, config, declarer, fates, ...offer });
+        return new ActorApi({ runtime, host, seams, config, declarer, fates, programs, ...offer });
       },
     };
   } catch (error) {
