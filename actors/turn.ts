@@ -18,7 +18,7 @@ import { doneOf, failedOf, port } from "./port.ts";
 import { refusalsAfter, stuckNotes } from "./stuck.ts";
 import type { TurnContext, TurnEvent, TurnInput, TurnResult } from "./turn_context.ts";
 import * as budget from "./turn_budget.ts";
-import { invoke, refuseInvoke } from "./turn_invoke.ts";
+import { invoke, refusedNote, refuseInvoke } from "./turn_invoke.ts";
 import { modelStates } from "./turn_model_states.ts";
 import * as cancel from "./turn_cancel.ts";
 import * as ending from "./turn_ending.ts";
@@ -124,6 +124,7 @@ export const turnMachine = setup({
     settleCall: enqueueActions(({ context, enqueue, event, self }) => {
       const { at, epoch, spent, ...result } = endingOf(event);
       enqueue.stopChild(result.ordinal);
+      for (const params of refusedNote(context, result)) enqueue({ type: "post", params });
       cancel.act({ enqueue, self }, at, cancel.callEnded(context, result));
       enqueue.assign({
         at: Math.max(context.at, at),

@@ -1,6 +1,6 @@
 /** Calls that a program opens in the turn that runs, beside those of its step (CM-61): the turn waits for them, the model is not told. */
 import { type Failure, failure } from "../schemas/failure.ts";
-import type { InvocationRequest } from "../schemas/invocation.ts";
+import type { InvocationRequest, InvocationResult } from "../schemas/invocation.ts";
 import { canonicalJson } from "../schemas/json.ts";
 import { limits } from "../schemas/limits.ts";
 import type { CommandRef, Outgoing } from "../schemas/message.ts";
@@ -60,10 +60,21 @@ export function invoke(context: TurnContext, event: TurnEvent): InvokeStep {
     },
     request,
     posts: [
-      { kind: "note", type: "turn.invoked", body: { call: name, tool: entry.canonicalName, program } },
+      { kind: "note", type: "turn.invoked", body: { ordinal, tool: entry.canonicalName, program } },
       ...answered(command, "ok", { call: name }),
     ],
   };
+}
+
+/** The record of an opened call that never reached its tool: no model is told, so nothing else says it. */
+export function refusedNote(
+  { calls, opened = [], step }: TurnContext,
+  { ordinal, outcome, outcomeOf, failure: why }: InvocationResult,
+): readonly Outgoing[] {
+  const isOpened = opened.some((_call, index) => ordinalOf(step, calls.length + index) === ordinal);
+  if (!isOpened || outcomeOf !== undefined) return [];
+  const body = { ordinal, outcome, code: why?.code ?? "tool_failed", message: why?.message ?? "" };
+  return [{ kind: "note", type: "invocation.refused", body }];
 }
 
 /** Answers a call that cannot be opened because the turn is not at work on calls. */

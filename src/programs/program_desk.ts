@@ -146,7 +146,7 @@ export class ProgramDesk {
       ? new Mailbox({ program, clock: seams.clock }, registration)
       : before.mailbox;
     const others = [...this.#served].flatMap(([name, { row, here }]) =>
-      name !== program && row.agent === given.agent && here !== undefined ? here.registered.own : []
+      name !== program && row.agent === given.agent && meets(row, owner) ? here?.registered.own ?? [] : []
     );
     const registered = await runtime.programs.register({
       identity: { program, ...(known ?? { fingerprint }) },
@@ -216,6 +216,11 @@ export class ProgramDesk {
     this.#turn = done.catch(() => {});
     return done;
   }
+}
+
+/** True if two programs may bring their tools to one session. */
+function meets(row: ProgramRow, { principal, seesAll }: ProgramOwner): boolean {
+  return seesAll || row.seesAll || principalText(row.principal) === principalText(principal);
 }
 
 function gone(program: string): ProgramError {

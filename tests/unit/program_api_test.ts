@@ -19,6 +19,12 @@ async function refused(stage: ApiStage, promise: Promise<unknown>): Promise<Acto
   return error;
 }
 
+/** Waits for what is answered once the disk has it, though nothing hurries. */
+async function overTime<T>(stage: ApiStage, promise: Promise<T>): Promise<T> {
+  await stage.world.advance(1_000);
+  return await stage.run(promise);
+}
+
 async function rowsOf(stage: ApiStage, session: string) {
   const fold = new InvocationFold();
   for (const entry of await stage.entries(session as never)) fold.take(entry);
@@ -118,7 +124,7 @@ Deno.test("program's call has five minutes, or what its arguments ask for and 30
     assert.equal(program.heard.length, 1);
     await stage.world.advance(1);
     assert.deepEqual(program.heard.slice(1).map(({ type }) => type), ["cancel"]);
-    assert.equal((await rowsOf(stage, session))[0]?.outcome, undefined);
+    assert.equal((await rowsOf(stage, session))[0]?.outcome, "running");
     await stage.world.advance(programLimits.leaseGraceMs);
     await stage.world.settle();
     const entries = JSON.stringify(await stage.entries(session as never));
@@ -232,7 +238,7 @@ Deno.test("program that vanishes makes its calls unknown, or tried again if that
     const session = await begin(stage);
     program.leave();
     await stage.world.advance(programLimits.leaseGraceMs);
-    await stage.world.settle();
+    await stage.world.advance(1_000);
     const entries = JSON.stringify(await stage.entries(session as never));
     assert.match(entries, /"code":"program_lost"/);
     assert.equal(entries.includes('"uncertain"'), effect === "non_idempotent");
@@ -370,4 +376,61 @@ Deno.test("scope of a program's call is built by the host alone: who, where, how
   assert.equal((await refused(stage, stranger.program_report(forged))).code, "program_not_found");
   const invented = { ...forged, program: "other" };
   assert.equal((await refused(stage, own.client.program_report(invented))).code, "report_stale");
+});
+
+Deno.test("program opens a call of its own tool in the turn that runs: new, known, and refused if none runs or it is stopped (CM-61)", async () => {
+  const script = { ...granted, answers: [greeting, { text: "Done." }] };
+  const stage = await openApiStage({ ...script, config: { policy: { tools: { wave: "prompt" } } } });
+  const [tool] = manifestOf().tools;
+  assert.ok(tool);
+  const wave = { ...tool, name: "wave" };
+  const program = await serveProgram(stage, manifestOf({}, { tools: [tool, wave] }));
+  const invoke = (address: string, name: string, key: string) =>
+    program.client.invoke({ address, program: "acme", tool: name, arguments: { to: "Bob" } }, { key });
+  const { address: idle } = await stage.run(stage.client().spawn({ agent: "tester" }));
+  assert.equal((await refused(stage, invoke(idle, "greet", "k0"))).code, "turn_not_running");
+  const session = await begin(stage);
+  const [first] = program.calls();
+  assert.ok(first);
+  const opened = await stage.run(invoke(session, "greet", "k1"));
+  assert.deepEqual(opened, { address: session, call: "turn/1/call/0.1", state: "open" });
+  assert.deepEqual(await stage.run(invoke(session, "greet", "k1")), opened);
+  await stage.world.settle();
+  assert.deepEqual(program.calls().map(({ request }) => request.input), [{ name: "Ann" }, { to: "Bob" }]);
+  assert.equal((await refused(stage, invoke(session, "read_file", "k2"))).code, "tool_not_bound");
+  assert.equal((await refused(stage, invoke(session, "greet", "k1 ").catch((error) => { throw error; }))).code, "idempotency_key_invalid");
+  // The one that a person is asked about passes its gates like any other.
+  await stage.run(invoke(session, "wave", "k3"));
+  await stage.world.settle();
+  const { questions } = await stage.run(program.client.questions({ address: session }));
+  assert.equal(questions.length, 1);
+  assert.equal(program.calls().length, 2);
+  const operator = stage.client({ principal: { kind: "operator", id: "local" }, scopes: new Set(["approvals:decide"]) });
+  const [{ id: question, shown } = { id: "", shown: "" }] = questions;
+  await overTime(stage, operator.answer({ question, decision: "deny", shown }));
+  await overTime(stage, program.done(first, "m1"));
+  const rows = await rowsOf(stage, session);
+  assert.deepEqual(rows.map(({ outcome }) => outcome), ["succeeded", "running", "denied"], "the turn waits for it");
+  const [, second] = program.calls();
+  assert.ok(second);
+  await stage.run(program.done(second, "m2"));
+  await stage.world.settle();
+  const entries = await stage.entries(session as never);
+  const told = entries.findLast(({ type, kind }) => kind === "intent" && type === "model.generate");
+  assert.equal(JSON.stringify(told?.body).match(/"type":"result"/g)?.length, 1, "the model is told of its own call alone");
+  assert.equal((await refused(stage, invoke(session, "greet", "k4"))).code, "turn_not_running");
+  assert.equal((await stage.replay(session as never, { strict: true })).divergence, undefined);
+});
+
+Deno.test("call that a program wants to open in a session that is being stopped is refused (CM-61)", async () => {
+  const stage = await openApiStage(oneCall);
+  const program = await serveProgram(stage);
+  const session = await begin(stage);
+  const params = { address: session, program: "acme", tool: "greet" };
+  const stopping = stage.client().stop({ address: session });
+  await stage.world.settle();
+  assert.equal((await refused(stage, program.client.invoke(params))).code, "turn_not_running");
+  assert.equal(program.calls().length, 1);
+  await stage.world.advance(10_000);
+  stopping.catch(() => {});
 });
