@@ -246,6 +246,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       if (hurry) registry.killAll();
       else await Promise.all([farewell(), registry.endCommands()]);
       await runtime.stop();
+      programs.stop();
       http.close();
       await registry.closeAll();
       await homes.release();
@@ -273,6 +274,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
     fates.stop();
     for (const door of doors) await door.close();
     await runtime.stop();
+    programs.stop();
     await registry.closeAll();
     await homes.release();
     throw error;

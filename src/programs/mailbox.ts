@@ -176,6 +176,12 @@ export class Mailbox {
   /** The program is gone: no call waits for it any more. */
   close(): void {
     if (this.#isClosed) return;
+    this.end();
+    this.#closed.resolve();
+  }
+
+  /** The runtime ends: whether the program is gone the next one finds out. */
+  end(): void {
     this.#isClosed = true;
     this.#disarm();
     this.#reader?.end();
@@ -187,7 +193,6 @@ export class Mailbox {
       );
     }
     this.#tell();
-    this.#closed.resolve();
   }
 
   #handOut(invocation: string): void {

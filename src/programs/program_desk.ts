@@ -75,6 +75,11 @@ export class ProgramDesk {
     await ProgramReports.sweep(this.#parts.runtime.kernel);
   }
 
+  /** Nothing lapses any more: the runtime has stopped. */
+  stop(): void {
+    for (const { mailbox } of this.#served.values()) mailbox.end();
+  }
+
   /** Connects a program, or refreshes what it brings (CM-39). Throws {@linkcode ProgramError}; then nothing changed. */
   register(owner: ProgramOwner, given: RegisterParams, agent: ServedAgent): Promise<RegisterResult> {
     return this.#alone(() => this.#register(owner, given, agent));
