@@ -110,7 +110,10 @@ export const turnMachine = setup({
       for (const params of posts) enqueue({ type: "post", params });
       if (request !== undefined) {
         const input = rules.invocationInput(context, request);
-        enqueue.spawnChild("invocation", { id: request.ordinal, input: { ...input, at: timeOf(context, event) } });
+        enqueue.spawnChild("invocation", {
+          id: request.ordinal,
+          input: { ...input, at: timeOf(context, event) },
+        });
       }
       enqueue.assign(changes);
     }),

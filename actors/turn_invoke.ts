@@ -27,7 +27,9 @@ export function invoke(context: TurnContext, event: TurnEvent): InvokeStep {
   const entry = entryOf({ catalog: hash, name: tool }) ?? entryNamed(hash, tool);
   const { source, origin } = entry?.provenance ?? {};
   if (entry?.enabled !== true || source !== "program" || origin !== program) {
-    const message = `The turn has no tool "${tool.slice(0, 100)}" of the program "${program}": use one that it brought`;
+    const message = `The turn has no tool "${
+      tool.slice(0, 100)
+    }" of the program "${program}": use one that it brought`;
     return refuse(command, failure("tool_not_bound", message));
   }
   const ordinal = ordinalOf(step, calls.length + opened.length);
@@ -92,7 +94,10 @@ function refusal(context: TurnContext): Failure | undefined {
   const { cancelAsked, live, calls, opened = [] } = context;
   if (cancelAsked || live.length === 0 || isSpent(context)) return notRunning;
   if (calls.length + opened.length < limits.modelCallsPerAnswerMax) return undefined;
-  return failure("turn_not_running", `${limits.modelCallsPerAnswerMax} calls are in this step: wait for its end`);
+  return failure(
+    "turn_not_running",
+    `${limits.modelCallsPerAnswerMax} calls are in this step: wait for its end`,
+  );
 }
 
 function refuse(command: CommandRef | null, why: Failure): InvokeStep {

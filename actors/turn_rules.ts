@@ -18,7 +18,7 @@ import { requestKey } from "./policy/refusal.ts";
 import { stuckHint } from "./stuck.ts";
 import { settlement } from "./turn_budget.ts";
 import type { TurnContext, TurnEvent, TurnResult } from "./turn_context.ts";
-import { endingOf } from "./turn_ending.ts";
+import { endingOf, givenResult } from "./turn_ending.ts";
 
 /** The answer inside a `model.generate` outcome; its performer parsed it. */
 export function answerOf(done: PortDone): ModelAnswer {
@@ -291,7 +291,7 @@ export function turnResult(context: TurnContext, outcome: unknown): TurnResult {
     text,
     answer,
     ledger,
-    ...(context.given === undefined ? {} : { call: context.results.find(({ ordinal }) => ordinal === ordinalOf(0, 0)) ?? null }),
+    ...givenResult(context),
     ...((context.notices ?? []).length === 0 ? {} : { notices: context.notices }),
     ...((context.told ?? []).length === 0 ? {} : { told: context.told }),
     ...doubtsIn(context),

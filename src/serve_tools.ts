@@ -113,6 +113,10 @@ async function resultOf(
     return { invocation_id, status: "succeeded", output: await handler(call) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { invocation_id, status: "failed", error: { code: "tool_threw", message: message.slice(0, 2_000) } };
+    return {
+      invocation_id,
+      status: "failed",
+      error: { code: "tool_threw", message: message.slice(0, 2_000) },
+    };
   }
 }

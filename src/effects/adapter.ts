@@ -40,6 +40,12 @@ export interface Routed {
   readonly late: (attempt: Attempt) => void;
 }
 
+/** Where a call comes from. */
+export type CallOrigin = Pick<
+  Routed,
+  "root" | "note" | "ordinal" | "intent" | "attempt" | "origin" | "round"
+>;
+
 /**
  * How an attempt came back. `lost` means that it may have been applied (R3), `paused` that the call has not ended: its
  * server wants something first.

@@ -24,7 +24,7 @@ import type { Workspace } from "../tools/workspace.ts";
 import { cleanFailure } from "./clean.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
-import type { Adapter, Attempt, Routed } from "./adapter.ts";
+import type { Adapter, Attempt, CallOrigin, Routed } from "./adapter.ts";
 import { calledEntry } from "./called_entry.ts";
 import { givenArguments } from "./given_arguments.ts";
 import type { RawArguments } from "./raw_arguments.ts";
@@ -160,13 +160,19 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
 }
 
 /** Where a call comes from, as its adapter is told. */
-function originOf(
-  call: ToolCall,
-): Pick<Routed, "root" | "note" | "ordinal" | "intent" | "attempt" | "origin" | "round"> {
+function originOf(call: ToolCall): CallOrigin {
   const { args } = call.request;
   const { origin, invocation: ordinal, key: intent = call.id } = args;
   const round = "round" in args ? { round: args.round } : {};
-  return { root: call.root, note: call.note ?? (() => {}), ordinal, intent, attempt: call.id, origin, ...round };
+  return {
+    root: call.root,
+    note: call.note ?? (() => {}),
+    ordinal,
+    intent,
+    attempt: call.id,
+    origin,
+    ...round,
+  };
 }
 
 /** Why a call is not even handed to its adapter: nobody waits for it, or its time is over. */

@@ -213,8 +213,15 @@ export class Mailbox {
     const { clock } = this.#options;
     const isLate = clock.now() >= call.deadlineAtMs;
     const { invocation_id: id } = call.request;
-    if (!pending.isBegun) return settle({ kind: "not_started", failure: this.#timeout(isLate, "was not taken") });
-    this.#add({ type: "cancel", seq: this.#next(), invocation_id: id, reason: isLate ? "deadline" : "canceled" });
+    if (!pending.isBegun) {
+      return settle({ kind: "not_started", failure: this.#timeout(isLate, "was not taken") });
+    }
+    this.#add({
+      type: "cancel",
+      seq: this.#next(),
+      invocation_id: id,
+      reason: isLate ? "deadline" : "canceled",
+    });
     const graceMs = isLate ? programLimits.leaseGraceMs : programLimits.cancelGraceMs;
     await clock.sleepUntil(clock.now() + graceMs, settled);
     settle({ kind: "lost", failure: this.#timeout(isLate, "had no result") });
@@ -232,7 +239,8 @@ export class Mailbox {
   }
 
   #notThere(why: string): Failure {
-    const message = `Program "${this.#options.program}" ${why}: see that it runs, and call again. Nothing was called`;
+    const message =
+      `Program "${this.#options.program}" ${why}: see that it runs, and call again. Nothing was called`;
     return retryableFailure("program_unavailable", message);
   }
 

@@ -52,7 +52,12 @@ export class ProgramCatalogs {
       const message = { type: "catalog.change", sources };
       const ref = { principal: principalText(localOperator), key: this.#kernel.seams.nextId("cmd") };
       const root = lineage.session.catalog;
-      const { accepted } = await submit(this.#kernel, { root, message: message as never, ref, isFresh: true });
+      const { accepted } = await submit(this.#kernel, {
+        root,
+        message: message as never,
+        ref,
+        isFresh: true,
+      });
       await accepted();
       this.#told.set(session, wanted);
     } catch (error) {

@@ -64,9 +64,17 @@ export class ProgramDesk {
 
   constructor(parts: ProgramDeskParts) {
     this.#parts = parts;
-    this.#catalogs = new ProgramCatalogs(parts.runtime.kernel, (agent, owner) => this.sourcesFor(agent, owner));
+    this.#catalogs = new ProgramCatalogs(
+      parts.runtime.kernel,
+      (agent, owner) => this.sourcesFor(agent, owner),
+    );
     for (const [program, { row, mailbox }] of parts.runtime.returning) {
-      this.#serve(program, { row, mailbox, connection: undefined, reports: this.#reportsOf(program, mailbox) });
+      this.#serve(program, {
+        row,
+        mailbox,
+        connection: undefined,
+        reports: this.#reportsOf(program, mailbox),
+      });
     }
   }
 
@@ -178,7 +186,9 @@ export class ProgramDesk {
     await setRows(runtime.kernel, { sets: [{ key: keys.program(program), value: row }], deletes: [] });
     await this.#catalogs.tellAll(given.agent);
     // It may have served another agent before.
-    if (before !== undefined && before.row.agent !== given.agent) await this.#catalogs.tellAll(before.row.agent);
+    if (before !== undefined && before.row.agent !== given.agent) {
+      await this.#catalogs.tellAll(before.row.agent);
+    }
     return { registration, lease_ms: programLimits.leaseGraceMs, ...structuredClone(registered.handshake) };
   }
 
@@ -207,13 +217,20 @@ export class ProgramDesk {
   /** What is another principal's is not there. */
   #of({ principal }: ProgramOwner, program: string): Served {
     const served = this.#served.get(program);
-    if (served === undefined || principalText(served.row.principal) !== principalText(principal)) throw gone(program);
+    if (served === undefined || principalText(served.row.principal) !== principalText(principal)) {
+      throw gone(program);
+    }
     return served;
   }
 
   #reportsOf(program: string, mailbox: Mailbox): ProgramReports {
     const { runtime, seams } = this.#parts;
-    return new ProgramReports({ program, runtime, seams, mailbox: () => this.#served.get(program)?.mailbox ?? mailbox });
+    return new ProgramReports({
+      program,
+      runtime,
+      seams,
+      mailbox: () => this.#served.get(program)?.mailbox ?? mailbox,
+    });
   }
 
   #alone<T>(work: () => Promise<T>): Promise<T> {
@@ -229,12 +246,18 @@ function meets(row: ProgramRow, { principal, seesAll }: ProgramOwner): boolean {
 }
 
 function gone(program: string): ProgramError {
-  return new ProgramError("program_not_found", `No program "${program}" of yours is connected: register it first`);
+  return new ProgramError(
+    "program_not_found",
+    `No program "${program}" of yours is connected: register it first`,
+  );
 }
 
 function refuseTaken(before: Served | undefined, { principal }: ProgramOwner, program: string): void {
   if (before === undefined || principalText(before.row.principal) === principalText(principal)) return;
-  throw new ProgramError("program_taken", `Somebody else's program is connected as "${program}": take another name`);
+  throw new ProgramError(
+    "program_taken",
+    `Somebody else's program is connected as "${program}": take another name`,
+  );
 }
 
 function refuseLarge({ tools, config_schema: schema }: RegisterParams): void {

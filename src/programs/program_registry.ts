@@ -162,7 +162,9 @@ function handlersOf(
   { handlers = {}, mailbox }: ProgramRegistration,
 ): ReadonlyMap<string, ProgramHandler> {
   const names = new Set(tools.map(({ name }) => name));
-  const without = mailbox === undefined ? [...names].find((name) => !Object.hasOwn(handlers, name)) : undefined;
+  const without = mailbox === undefined
+    ? [...names].find((name) => !Object.hasOwn(handlers, name))
+    : undefined;
   const over = Object.keys(handlers).find((name) => !names.has(name));
   if (names.size < tools.length || without !== undefined || over !== undefined) {
     const problem = without !== undefined

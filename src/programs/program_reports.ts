@@ -97,20 +97,27 @@ export class ProgramReports {
     const found = Promise.withResolvers<true>();
     const stop = runtime.watch((event) => {
       if (event.type !== "entries" || event.root !== root) return;
-      const isThere = event.entries.some(({ kind, body }) => kind === "outcome" && peekText(body, "id") === attempt);
+      const isThere = event.entries.some(({ kind, body }) =>
+        kind === "outcome" && peekText(body, "id") === attempt
+      );
       if (isThere) found.resolve(true);
     });
     const enough = new AbortController();
     const { ending } = runtime.kernel;
     const giveUp = () => enough.abort();
     ending.signal.addEventListener("abort", giveUp, { once: true });
-    const late = clock.sleepUntil(clock.now() + programLimits.reportWaitMs, enough.signal).then(() => false as const);
+    const late = clock.sleepUntil(clock.now() + programLimits.reportWaitMs, enough.signal).then(() =>
+      false as const
+    );
     const isDurable = await Promise.race([found.promise, late]);
     ending.signal.removeEventListener("abort", giveUp);
     enough.abort();
     stop();
     if (isDurable) return;
-    throw new ProgramError("report_unconfirmed", "The report is not known to be durable: send the same one again");
+    throw new ProgramError(
+      "report_unconfirmed",
+      "The report is not known to be durable: send the same one again",
+    );
   }
 }
 

@@ -53,7 +53,8 @@ const options = {
 
 Deno.test("program over HTTP: handshake, refresh, calls as events, reports, and an invocation that is new, known, or refused (CM-47, CM-61, CM-109, CM-121)", () =>
   onHttpStage(options, async (stage) => {
-    const register = (more = {}) => json(stage.ask("/programs/capabilities", { body: { ...manifestOf(), ...more } }));
+    const register = (more = {}) =>
+      json(stage.ask("/programs/capabilities", { body: { ...manifestOf(), ...more } }));
     const { status, body: handshake } = await register();
     assert.equal(status, 200);
     const refreshed = await json(stage.ask("/programs/capabilities?program=acme"));
@@ -72,7 +73,9 @@ Deno.test("program over HTTP: handshake, refresh, calls as events, reports, and 
     leave.abort();
     await stream.next().catch(() => {});
     const invoke = (key: string, tool = "greet") =>
-      json(stage.ask(`/actors/${session}/invocations`, { key, body: { program: "acme", tool, arguments: {} } }));
+      json(
+        stage.ask(`/actors/${session}/invocations`, { key, body: { program: "acme", tool, arguments: {} } }),
+      );
     const opened = await invoke("k2");
     assert.deepEqual([opened.status, opened.body["call"]], [201, "turn/1/call/0.1"]);
     const known = await invoke("k2");

@@ -87,7 +87,12 @@ export async function openApiStage(
 
 function shelfOf(tools: readonly string[], capabilities: readonly string[]): AgentShelf {
   const place = { agent: { kind: "inline" as const }, workspace: "/" };
-  const definition = AgentDefinition.parse({ name: "tester", model: "scripted/test", tools: [...tools], capabilities: [...capabilities] });
+  const definition = AgentDefinition.parse({
+    name: "tester",
+    model: "scripted/test",
+    tools: [...tools],
+    capabilities: [...capabilities],
+  });
   return {
     names: ["tester"],
     place,

@@ -60,7 +60,10 @@ Deno.test("program that registers by the API is answered both planes and the gov
   }
   assert.deepEqual(governed.map(({ governance_mode: mode }) => mode), ["whitelist_only", "replaceable"]);
   assert.deepEqual(await stage.run(client.program_refresh({ program: "acme" })), handshake);
-  const more = manifestOf({}, { registration, tools: [...manifestOf().tools, { ...manifestOf().tools[0]!, name: "wave" }] });
+  const more = manifestOf({}, {
+    registration,
+    tools: [...manifestOf().tools, { ...manifestOf().tools[0]!, name: "wave" }],
+  });
   const again = await stage.run(client.program_register(more));
   assert.equal(again.registration, registration);
   assert.deepEqual(again.program_plane.tool_catalog.map(({ tool_name }) => tool_name), ["greet", "wave"]);
@@ -87,10 +90,13 @@ Deno.test("program gets a call by its stream and its report is the result; repla
   assert.deepEqual([call.request.tool_name, call.request.input], ["greet", { name: "Ann" }]);
   assert.equal(call.request.caller_context.session, session);
   const ending = stage.run(stage.client().ask({ address: session, text: "More" }, { key: "more" }));
-  assert.deepEqual(await stage.run(program.report("m0", { invocation_id: call.invocation_id, progress: "half" })), {
-    invocation_id: call.invocation_id,
-    state: "noted",
-  });
+  assert.deepEqual(
+    await stage.run(program.report("m0", { invocation_id: call.invocation_id, progress: "half" })),
+    {
+      invocation_id: call.invocation_id,
+      state: "noted",
+    },
+  );
   await stage.run(program.done(call, "m1", "hello Ann"));
   await ending;
   const [row] = await rowsOf(stage, session);
@@ -194,7 +200,9 @@ Deno.test("report of a success is answered only once the outcome is durable, and
   assert.ok(call);
   const durable = async (kind: string) => {
     const disk = await openApiStage({ disk: stage.disk.copy(), world: stage.world });
-    return (await disk.entries(session as never)).some((entry) => entry.kind === kind && entry.type === "tool.call");
+    return (await disk.entries(session as never)).some((entry) =>
+      entry.kind === kind && entry.type === "tool.call"
+    );
   };
   assert.ok(await durable("intent"), "handed out before it was durable");
   const answered = program.done(call, "m1");
@@ -207,10 +215,13 @@ Deno.test("report for a call that a person has not allowed yet finds nothing tha
   const program = await serveProgram(stage);
   await begin(stage);
   assert.equal(program.calls().length, 0);
-  const guess = await refused(stage, program.report("m1", {
-    invocation_id: "inv_guess",
-    result: { invocation_id: "inv_guess", status: "succeeded" },
-  }));
+  const guess = await refused(
+    stage,
+    program.report("m1", {
+      invocation_id: "inv_guess",
+      result: { invocation_id: "inv_guess", status: "succeeded" },
+    }),
+  );
   assert.equal(guess.code, "report_stale");
 });
 
@@ -289,7 +300,12 @@ Deno.test("program that comes back after a crash of the runtime gets idempotent 
     const session = await begin(stage);
     assert.equal(program.calls().length, 1);
     stage.crash();
-    const next = await openApiStage({ ...options, answers: [{ text: "Done." }], disk: stage.disk, world: stage.world });
+    const next = await openApiStage({
+      ...options,
+      answers: [{ text: "Done." }],
+      disk: stage.disk,
+      world: stage.world,
+    });
     await next.world.advance(1_000);
     const back = await serveProgram(next, manifestOf({}, { registration: program.handshake.registration }));
     assert.equal(back.handshake.registration, program.handshake.registration);
@@ -313,13 +329,21 @@ Deno.test("program that does not come back after a crash of the runtime leaves t
   await serveProgram(stage);
   const session = await begin(stage);
   stage.crash();
-  const next = await openApiStage({ ...granted, answers: [{ text: "Hi" }], disk: stage.disk, world: stage.world });
+  const next = await openApiStage({
+    ...granted,
+    answers: [{ text: "Hi" }],
+    disk: stage.disk,
+    world: stage.world,
+  });
   await next.world.advance(programLimits.leaseGraceMs);
   await next.world.settle();
   await next.run(next.client().ask({ address: session, text: "Again" }));
   const bound = (await next.entries(session as never)).filter(({ type }) => type === "tools.bound");
   assert.deepEqual(bound.map(({ body }) => (body as { readonly tools: number }).tools), [1, 0]);
-  assert.equal((await refused(next, next.client().program_refresh({ program: "acme" }))).code, "program_not_found");
+  assert.equal(
+    (await refused(next, next.client().program_refresh({ program: "acme" }))).code,
+    "program_not_found",
+  );
 });
 
 Deno.test("another process of a program takes its place: what the first one was handed is lost, what waits is its own (CM-33)", async () => {
@@ -348,7 +372,10 @@ Deno.test("program is gone when its pipe ends, or its heartbeat lapses (CM-33)",
   await stage.run(beating.client.heartbeat({ every_ms: 1_000 }));
   await stage.world.advance(3_000);
   await stage.world.settle();
-  assert.equal((await refused(stage, beating.client.program_refresh({ program: "acme" }))).code, "program_not_found");
+  assert.equal(
+    (await refused(stage, beating.client.program_refresh({ program: "acme" }))).code,
+    "program_not_found",
+  );
 });
 
 Deno.test("scope of a program's call is built by the host alone: who, where, how; a request that says more is refused (DM-131)", async () => {
@@ -358,7 +385,12 @@ Deno.test("scope of a program's call is built by the host alone: who, where, how
   assert.equal((await refused(stage, program.client.program_register(claims))).code, "params_invalid");
   const session = await begin(stage);
   const [call] = program.calls();
-  assert.deepEqual(call?.request.caller_context, { session, origin: "model", mode: "default", capabilities: [] });
+  assert.deepEqual(call?.request.caller_context, {
+    session,
+    origin: "model",
+    mode: "default",
+    capabilities: [],
+  });
   // Sessions, calls and reports of one principal are nobody else's.
   const stranger = stage.client({ principal: { ...someProgram, id: "p2" } });
   const taken = await refused(stage, stranger.program_register(manifestOf()));
@@ -398,26 +430,45 @@ Deno.test("program opens a call of its own tool in the turn that runs: new, know
   await stage.world.settle();
   assert.deepEqual(program.calls().map(({ request }) => request.input), [{ name: "Ann" }, { to: "Bob" }]);
   assert.equal((await refused(stage, invoke(session, "read_file", "k2"))).code, "tool_not_bound");
-  assert.equal((await refused(stage, invoke(session, "greet", "k1 ").catch((error) => { throw error; }))).code, "idempotency_key_invalid");
+  assert.equal(
+    (await refused(
+      stage,
+      invoke(session, "greet", "k1 ").catch((error) => {
+        throw error;
+      }),
+    )).code,
+    "idempotency_key_invalid",
+  );
   // The one that a person is asked about passes its gates like any other.
   await stage.run(invoke(session, "wave", "k3"));
   await stage.world.settle();
   const { questions } = await stage.run(program.client.questions({ address: session }));
   assert.equal(questions.length, 1);
   assert.equal(program.calls().length, 2);
-  const operator = stage.client({ principal: { kind: "operator", id: "local" }, scopes: new Set(["approvals:decide"]) });
+  const operator = stage.client({
+    principal: { kind: "operator", id: "local" },
+    scopes: new Set(["approvals:decide"]),
+  });
   const [{ id: question, shown } = { id: "", shown: "" }] = questions;
   await overTime(stage, operator.answer({ question, decision: "deny", shown }));
   await overTime(stage, program.done(first, "m1"));
   const rows = await rowsOf(stage, session);
-  assert.deepEqual(rows.map(({ outcome }) => outcome), ["succeeded", "running", "denied"], "the turn waits for it");
+  assert.deepEqual(
+    rows.map(({ outcome }) => outcome),
+    ["succeeded", "running", "denied"],
+    "the turn waits for it",
+  );
   const [, second] = program.calls();
   assert.ok(second);
   await stage.run(program.done(second, "m2"));
   await stage.world.settle();
   const entries = await stage.entries(session as never);
   const told = entries.findLast(({ type, kind }) => kind === "intent" && type === "model.generate");
-  assert.equal(JSON.stringify(told?.body).match(/"type":"result"/g)?.length, 1, "the model is told of its own call alone");
+  assert.equal(
+    JSON.stringify(told?.body).match(/"type":"result"/g)?.length,
+    1,
+    "the model is told of its own call alone",
+  );
   assert.equal((await refused(stage, invoke(session, "greet", "k4"))).code, "turn_not_running");
   assert.equal((await stage.replay(session as never, { strict: true })).divergence, undefined);
 });
