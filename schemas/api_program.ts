@@ -5,6 +5,7 @@ import { AgentAddress } from "./api_view.ts";
 import { CapabilityHandshake } from "./capability.ts";
 import { Digest } from "./ids.ts";
 import { JsonObject } from "./json.ts";
+import { ModelMessage } from "./model.ts";
 import { programLimits } from "./program_limits.ts";
 import { ProgramName, ProgramRequest, ProgramResult, ProtocolMethodId } from "./program.ts";
 import { ApprovalPolicy, EffectClass, OutputPolicy, RiskLevel, ToolDefinition, ToolName } from "./tool.ts";
@@ -67,6 +68,8 @@ export const RegisterParams = z.strictObject({
   protocol_methods: z.array(ProtocolMethodId).max(256).default([]),
   tools: z.array(ProgramTool).min(1).max(programLimits.toolsMax),
   config_schema: JsonObject.default({}),
+  /** True if it prepares each model round of the sessions that have its tools: see the event `prepare` (CM-38). */
+  prepares_rounds: z.boolean().default(false),
   /** Its own earlier registration, if this process of it has one: then calls that it has stay with it. */
   registration: Registration.exactOptional(),
 });
@@ -95,22 +98,49 @@ export const CallsParams = z.strictObject({
 });
 
 const seq = z.int().min(1);
+/** Names a call to its program: the key that it must meet its target with, so nothing that is lost in a crash shares it (K3). */
+const CallId = z.string().min(1).max(400);
+
+/** What a model is to be asked next. A program answers with a report that has it `prepared`. */
+export const RoundRequest = z.strictObject({
+  session: AgentAddress,
+  turn: z.int().min(1),
+  step: z.int().min(0),
+  messages: z.array(ModelMessage),
+  /** Names of the tools that the model may be told of. */
+  tool_surface: z.array(z.string()),
+});
+
+/** What a program makes of a round: what the model is told, and of which of the tools. */
+export const PreparedRound = z.strictObject({
+  messages: z.array(ModelMessage).min(1),
+  tool_surface: z.array(z.string().max(256)),
+});
+/** What a program makes of a round. */
+export type PreparedRound = z.infer<typeof PreparedRound>;
 
 /** What a program hears: a call, or that nobody waits for one any more. */
 export const CallEvent = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("call"),
     seq,
-    invocation_id: z.string().max(64),
+    call_id: CallId,
     /** When the runtime wants the result, and until when a report still counts. Milliseconds since the epoch. */
     deadline_at: z.number(),
     lease_until: z.number(),
     request: ProgramRequest,
   }),
   z.strictObject({
+    type: z.literal("prepare"),
+    seq,
+    call_id: CallId,
+    deadline_at: z.number(),
+    round: RoundRequest,
+  }),
+  z.strictObject({
     type: z.literal("cancel"),
     seq,
-    invocation_id: z.string().max(64),
+    call_id: CallId,
     reason: z.enum(["deadline", "canceled"]),
   }),
 ]);
@@ -121,20 +151,23 @@ export type CallEvent = z.infer<typeof CallEvent>;
 export const ReportParams = z.strictObject({
   program: ProgramName,
   message_id: z.string().regex(/^[\x21-\x7e]{1,128}$/, "must be 1 to 128 printable ASCII characters"),
-  invocation_id: z.string().max(64),
+  call_id: CallId,
   result: ProgramResult.exactOptional(),
   /** One line for people. */
   progress: z.string().min(1).max(500).exactOptional(),
+  /** Answers a `prepare`: a `PreparedRound`. Anything else is no answer, and the round fails. */
+  prepared: JsonObject.exactOptional(),
 }).refine(
-  ({ result, progress }) => (result === undefined) !== (progress === undefined),
-  "has a result or a progress, one of both",
+  ({ result, progress, prepared }) =>
+    [result, progress, prepared].filter((one) => one !== undefined).length === 1,
+  "has a result, a progress or what was prepared, one of them",
 );
 /** What a program says of a call. */
 export type ReportParams = z.output<typeof ReportParams>;
 
-/** `recorded`: the result is durable. `noted`: the progress was passed on. */
+/** `recorded`: the result is durable. `noted`: it was passed on. */
 export const ReportResult = z.strictObject({
-  invocation_id: z.string().max(64),
+  call_id: CallId,
   state: z.enum(["recorded", "noted"]),
 });
 /** What a report is answered. */

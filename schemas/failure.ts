@@ -137,6 +137,7 @@ export const FailureCode = z.enum([
   "program_result_invalid",
   "program_lost",
   "mailbox_timeout",
+  "invalid_prepare_round_response",
   "turn_not_running",
   "tool_not_bound",
   // MCP servers.

@@ -175,6 +175,7 @@ export const failureKinds = {
   program_fingerprint_mismatch: "policy_refusal",
   program_lost: "server_lost",
   mailbox_timeout: "server_lost",
+  invalid_prepare_round_response: "other",
   turn_not_running: "other",
   tool_not_bound: "policy_refusal",
   program_unavailable: "server_lost",

@@ -2,6 +2,8 @@
 export const programLimits = {
   /** Longest that a call of a program's tool takes, if nobody says how long. */
   callMs: 300_000,
+  /** Longest that a program takes to prepare a model round. */
+  prepareMs: 30_000,
   /** What a call gets beyond the time that its arguments ask for. */
   askedExtraMs: 30_000,
   /** Time in which a program whose stream broke comes back, and in which a report after the deadline still counts. */

@@ -15,7 +15,7 @@ export interface ServedCall {
 }
 
 /** What a program brings. */
-export interface ToolService extends Omit<ApiParams<"program_register">, "registration"> {
+export interface ToolService extends Omit<ApiParams<"program_register">, "registration" | "prepares_rounds"> {
   /** By the name of the tool. What is thrown is told as an error of the tool. */
   readonly handlers: { readonly [tool: string]: (call: ServedCall) => Promise<Json> };
 }
@@ -64,8 +64,10 @@ async function serve(client: ActorClient, { handlers, manifest, first, signal }:
     try {
       for await (const event of client.program_calls({ program, registration, after }, { signal })) {
         after = event.seq;
-        if (event.type === "cancel") running.get(event.invocation_id)?.abort();
-        else void carryOut(client, { program, handlers, event, running });
+        if (event.type === "cancel") running.get(event.call_id)?.abort();
+        else if (event.type === "call") {
+          void carryOut(client, { program, registration, handlers, event, running });
+        }
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -79,27 +81,31 @@ async function serve(client: ActorClient, { handlers, manifest, first, signal }:
 
 interface Carrying {
   readonly program: string;
+  readonly registration: string;
   readonly handlers: ToolService["handlers"];
   readonly event: Extract<CallEvent, { readonly type: "call" }>;
   readonly running: Map<string, AbortController>;
 }
 
 /** Carries out one call. A result that nobody waits for any more is dropped: the runtime has said what it means. */
-async function carryOut(client: ActorClient, { program, handlers, event, running }: Carrying): Promise<void> {
-  const { invocation_id, request } = event;
-  const known = running.get(invocation_id);
+async function carryOut(
+  client: ActorClient,
+  { program, registration, handlers, event, running }: Carrying,
+): Promise<void> {
+  const { call_id, request } = event;
+  const known = running.get(call_id);
   if (known !== undefined) return;
   const abort = new AbortController();
-  running.set(invocation_id, abort);
+  running.set(call_id, abort);
   let count = 0;
   const progress = async (text: string) => {
-    const message_id = `${invocation_id}.${event.seq}.${++count}`;
-    await client.program_report({ program, message_id, invocation_id, progress: text });
+    const message_id = `${registration}.${event.seq}.${++count}`;
+    await client.program_report({ program, message_id, call_id, progress: text });
   };
   const result = await resultOf(handlers, { request, signal: abort.signal, progress });
-  const message_id = `${invocation_id}.${event.seq}.result`;
-  await client.program_report({ program, message_id, invocation_id, result }).catch(() => {});
-  running.delete(invocation_id);
+  const message_id = `${registration}.${event.seq}.result`;
+  await client.program_report({ program, message_id, call_id, result }).catch(() => {});
+  running.delete(call_id);
 }
 
 async function resultOf(

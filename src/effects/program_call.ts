@@ -2,6 +2,7 @@
 import { toolKindOf } from "../../actors/governance.ts";
 import { matchCapability } from "../../actors/policy/capability.ts";
 import { failure } from "../../schemas/failure.ts";
+import { programLimits } from "../../schemas/program_limits.ts";
 import { ProgramRequest, ProgramResult } from "../../schemas/program.ts";
 import type { ToolContent, ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { z } from "zod";
@@ -41,7 +42,13 @@ export function createProgramCall({ programOf, seams }: ProgramCallOptions): Ada
       : await mailbox.exchange({
         root,
         attempt,
-        request,
+        event: {
+          type: "call",
+          call_id: request.idempotency_key,
+          deadline_at: use.deadlineAtMs,
+          lease_until: use.deadlineAtMs + programLimits.leaseGraceMs,
+          request,
+        },
         deadlineAtMs: use.deadlineAtMs,
         signal: use.signal,
         begin: () => void begin(),

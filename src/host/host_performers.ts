@@ -9,6 +9,7 @@ import { createMcpConnection, type ToolReview } from "../effects/mcp_connection.
 import type { Performance, PerformerResult } from "../effects/performer.ts";
 import { createTaskRun } from "../effects/task_run.ts";
 import { createProgramCall } from "../effects/program_call.ts";
+import { createRoundPrepare } from "../effects/round_prepare.ts";
 import { createSessionArchive } from "../effects/session_archive.ts";
 import { createTerminalCall, type TerminalCallOptions } from "../effects/terminal_call.ts";
 import { createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
@@ -98,7 +99,7 @@ export function createHostPerformers(
 
 /** What asks models. */
 function modelPerformers(
-  { conversations, catalogOf, rawArguments, redactor, seams }: HostServices,
+  { conversations, catalogOf, rawArguments, redactor, programs, seams }: HostServices,
   places: SessionPlaces,
 ): Pick<HostPerformers, "model.generate" | "model.sample"> {
   return {
@@ -118,6 +119,7 @@ function modelPerformers(
       catalogOf,
       redactor,
       rawArguments,
+      prepare: createRoundPrepare({ programOf: (name) => programs.find(name), redactor, seams }),
       seams,
     }),
   };

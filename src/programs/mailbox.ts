@@ -6,16 +6,21 @@
 import type { CallEvent } from "../../schemas/api_program.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { IntentId, RootAddress } from "../../schemas/ids.ts";
-import type { ProgramRequest } from "../../schemas/program.ts";
 import { programLimits } from "../../schemas/program_limits.ts";
 import type { Clock } from "../seams.ts";
 
+/** What an event is before it has its place. */
+export type Unplaced<E extends CallEvent = CallEvent> = E extends CallEvent ? Omit<E, "seq"> : never;
+
 /** A call for a program. */
 export interface MailboxCall {
+  /** What the program hears. */
+  readonly event: Unplaced;
+  /** True if a repeat harms nobody: then nobody waits longer than to the deadline. */
+  readonly isHarmless?: boolean;
   readonly root: RootAddress;
   /** The intent of this attempt: its outcome is the call's result. */
   readonly attempt: IntentId;
-  readonly request: ProgramRequest;
   readonly deadlineAtMs: number;
   /** Aborts when nobody waits any more. */
   readonly signal: AbortSignal;
@@ -99,7 +104,7 @@ export class Mailbox {
 
   /** Sends one call and waits for what comes of it. Never rejects. */
   async exchange(call: MailboxCall): Promise<MailboxAnswer> {
-    const { invocation_id: id } = call.request;
+    const { call_id: id } = call.event;
     if (this.#isClosed) return { kind: "not_started", failure: this.#notThere("is not connected") };
     if (this.#pending.size >= programLimits.callsMax || this.#pending.has(id)) {
       const why = this.#pending.has(id) ? "has this call already" : "has all the calls that it may have";
@@ -109,27 +114,20 @@ export class Mailbox {
     const enough = new AbortController();
     const pending: Pending = { call, holder: undefined, isBegun: false, settle: resolve };
     this.#pending.set(id, pending);
-    this.#add({
-      type: "call",
-      seq: this.#next(),
-      invocation_id: id,
-      deadline_at: call.deadlineAtMs,
-      lease_until: call.deadlineAtMs + programLimits.leaseGraceMs,
-      request: call.request,
-    });
+    this.#add({ ...call.event, seq: this.#next() });
     const leave = () => void this.#leave(pending, enough.signal);
     call.signal.addEventListener("abort", leave, { once: true, signal: enough.signal });
     if (call.signal.aborted) leave();
     const answer = await promise;
     enough.abort();
     this.#pending.delete(id);
-    this.#events = this.#events.filter((event) => event.invocation_id !== id);
+    this.#events = this.#events.filter((event) => event.call_id !== id);
     this.#tell();
     return answer;
   }
 
   /** The call that an id means, if it still waits for its result. */
-  find(invocation: string): Pick<MailboxCall, "root" | "attempt" | "notice"> | undefined {
+  find(invocation: string): Pick<MailboxCall, "event" | "root" | "attempt" | "notice"> | undefined {
     return this.#pending.get(invocation)?.call;
   }
 
@@ -161,7 +159,7 @@ export class Mailbox {
           continue;
         }
         seen = next.seq;
-        if (next.type === "call") this.#handOut(next.invocation_id);
+        if (next.type !== "cancel") this.#handOut(next.call_id);
         yield next;
       }
     } finally {
@@ -212,17 +210,21 @@ export class Mailbox {
     const { call, settle } = pending;
     const { clock } = this.#options;
     const isLate = clock.now() >= call.deadlineAtMs;
-    const { invocation_id: id } = call.request;
+    const { call_id: id } = call.event;
     if (!pending.isBegun) {
       return settle({ kind: "not_started", failure: this.#timeout(isLate, "was not taken") });
     }
     this.#add({
       type: "cancel",
       seq: this.#next(),
-      invocation_id: id,
+      call_id: id,
       reason: isLate ? "deadline" : "canceled",
     });
-    const graceMs = isLate ? programLimits.leaseGraceMs : programLimits.cancelGraceMs;
+    const graceMs = call.isHarmless === true
+      ? 0
+      : isLate
+      ? programLimits.leaseGraceMs
+      : programLimits.cancelGraceMs;
     await clock.sleepUntil(clock.now() + graceMs, settled);
     settle({ kind: "lost", failure: this.#timeout(isLate, "had no result") });
   }

@@ -167,6 +167,7 @@ export class ProgramDesk {
         fingerprint,
         protocolMethods: given.protocol_methods,
         tools: given.tools.map(definitionOf),
+        preparesRounds: given.prepares_rounds,
         configSchema: given.config_schema,
       },
       mailbox,

@@ -180,7 +180,7 @@ function handlersOf(
 /** What a program offers, as sources: it has no say in what kind they are. */
 function sourcesOf(
   { program, fingerprint, trust }: z.output<typeof ProgramIdentity>,
-  { tools, implementations }: z.output<typeof ProgramManifest>,
+  { tools, implementations, preparesRounds }: z.output<typeof ProgramManifest>,
   remote: boolean,
 ): readonly CatalogSource[] {
   const source: CatalogSource = {
@@ -188,6 +188,7 @@ function sourcesOf(
     provenance: { source: "program", origin: program, trust, fingerprint },
     adapter: "program",
     remote,
+    ...(preparesRounds ? { prepares: true as const } : {}),
     tools,
   };
   const others: CatalogSource = { ...source, role: "implementations", tools: implementations };

@@ -23,7 +23,7 @@ export interface ProgramReportsParts {
   readonly mailbox: () => Mailbox;
 }
 
-const ReportRow = z.object({ hash: z.string(), invocation: z.string(), at: z.number() });
+const ReportRow = z.object({ hash: z.string(), call: z.string(), at: z.number() });
 
 interface Taken {
   readonly hash: string;
@@ -70,25 +70,31 @@ export class ProgramReports {
 
   async #takeOnce(given: ReportParams, hash: string): Promise<ReportResult> {
     const { program, runtime: { kernel }, mailbox } = this.#parts;
-    const { message_id: message, invocation_id: invocation, result, progress } = given;
+    const { message_id: message, call_id: id, result, progress, prepared } = given;
     const key = keys.reported(program, message);
     const row = ReportRow.safeParse(await kernel.journal.readRow(key)).data;
     if (row !== undefined) {
       same(row.hash, hash, message);
-      return { invocation_id: invocation, state: "recorded" };
+      return { call_id: id, state: "recorded" };
     }
-    const call = mailbox().find(invocation);
-    if (call === undefined) throw stale(invocation);
+    const call = mailbox().find(id);
+    if (call === undefined) throw stale(id);
     if (progress !== undefined) {
       call.notice(progress);
-      return { invocation_id: invocation, state: "noted" };
+      return { call_id: id, state: "noted" };
+    }
+    // Each to what it answers: a result to a call, what was prepared to a round.
+    if ((call.event.type === "prepare") !== (prepared !== undefined)) throw stale(id);
+    if (prepared !== undefined) {
+      if (!mailbox().report(id, prepared)) throw stale(id);
+      return { call_id: id, state: "noted" };
     }
     const recorded = this.#recorded(call);
-    if (!mailbox().report(invocation, result)) throw stale(invocation);
+    if (!mailbox().report(id, result)) throw stale(id);
     await recorded;
-    const value = { hash, invocation, at: kernel.seams.clock.now() };
+    const value = { hash, call: id, at: kernel.seams.clock.now() };
     await setRows(kernel, { sets: [{ key, value }], deletes: [] });
-    return { invocation_id: invocation, state: "recorded" };
+    return { call_id: id, state: "recorded" };
   }
 
   /** Resolves once the outcome of an attempt is durable. */
@@ -129,9 +135,11 @@ function same(known: string, hash: string, message: string): true {
   );
 }
 
-function stale(invocation: string): ProgramError {
+function stale(call: string): ProgramError {
   return new ProgramError(
     "report_stale",
-    `Nothing waits for a report of "${invocation}": it has ended, or was never yours; nothing was changed`,
+    `Nothing waits for a report of "${
+      call.slice(0, 100)
+    }": it has ended, or was never yours; nothing was changed`,
   );
 }

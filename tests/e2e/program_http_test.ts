@@ -1,6 +1,7 @@
 /** A program that brings tools, over real sockets: what is answered with which status, and a server that is started again. */
 import assert from "node:assert/strict";
 import { connect, serveTools } from "../../src/client.ts";
+import { peekText } from "../../src/peek.ts";
 import { manifestOf, release } from "../support/served_program.ts";
 import { type HttpStage, onHttpStage } from "../support/http_stage.ts";
 
@@ -68,7 +69,7 @@ Deno.test("program over HTTP: handshake, refresh, calls as events, reports, and 
     const session = await spawn(stage, "k1");
     const { value: call } = await stream.next();
     assert.deepEqual([call.type, call.data["seq"]], ["call", call.id]);
-    const id = String(call.data["invocation_id"]);
+    const id = String(call.data["call_id"]);
     // A stream that breaks goes on behind its last event.
     leave.abort();
     await stream.next().catch(() => {});
@@ -86,22 +87,22 @@ Deno.test("program over HTTP: handshake, refresh, calls as events, reports, and 
     const headers = { "last-event-id": String(call.id) };
     const again = eventsOf(await stage.ask(path, { headers, signal: enough.signal }));
     const { value: second } = await again.next();
-    assert.notEqual(second.data["invocation_id"], id);
-    const report = (message: string, invocation: unknown, output: string) =>
+    assert.notEqual(second.data["call_id"], id);
+    const report = (message: string, { data }: Event, output: string) =>
       json(stage.ask("/programs/acme/reports", {
         body: {
           message_id: message,
-          invocation_id: invocation,
-          result: { invocation_id: invocation, status: "succeeded", output },
+          call_id: data["call_id"],
+          result: { invocation_id: peekText(data, "request", "invocation_id"), status: "succeeded", output },
         },
       }));
-    const said = await report("m1", id, "Hello");
-    assert.deepEqual(said, { status: 200, body: { invocation_id: id, state: "recorded" } });
-    assert.deepEqual(await report("m1", id, "Hello"), said);
-    assert.deepEqual((await report("m1", id, "Bye")).body["code"], "message_id_reuse");
-    const stale = await report("m2", id, "Bye");
+    const said = await report("m1", call, "Hello");
+    assert.deepEqual(said, { status: 200, body: { call_id: id, state: "recorded" } });
+    assert.deepEqual(await report("m1", call, "Hello"), said);
+    assert.deepEqual((await report("m1", call, "Bye")).body["code"], "message_id_reuse");
+    const stale = await report("m2", call, "Bye");
     assert.deepEqual([stale.status, stale.body["code"]], [409, "report_stale"]);
-    await report("m3", second.data["invocation_id"], "Hello too");
+    await report("m3", second, "Hello too");
     const turn = await json(stage.ask(`/actors/${session}/ask`, { key: "k4", body: { text: "And?" } }));
     assert.deepEqual([turn.body["outcome"], turn.body["text"]], ["completed", "Again"]);
     enough.abort();

@@ -56,7 +56,7 @@ export async function serveProgram(
   listen();
   await stage.world.settle();
   const report: ServedProgram["report"] = (message, said) =>
-    client.program_report({ program, message_id: message, invocation_id: "", ...said });
+    client.program_report({ program, message_id: message, call_id: "", ...said });
   return {
     client,
     handshake,
@@ -65,7 +65,10 @@ export async function serveProgram(
     leave: () => leaving.abort(),
     listen,
     report,
-    done: ({ invocation_id }, message, output = "hello") =>
-      report(message, { invocation_id, result: { invocation_id, status: "succeeded", output } }),
+    done: (event, message, output = "hello") => {
+      const { call_id } = event;
+      const invocation_id = event.type === "call" ? event.request.invocation_id : "";
+      return report(message, { call_id, result: { invocation_id, status: "succeeded", output } });
+    },
   };
 }

@@ -91,9 +91,9 @@ Deno.test("program gets a call by its stream and its report is the result; repla
   assert.equal(call.request.caller_context.session, session);
   const ending = stage.run(stage.client().ask({ address: session, text: "More" }, { key: "more" }));
   assert.deepEqual(
-    await stage.run(program.report("m0", { invocation_id: call.invocation_id, progress: "half" })),
+    await stage.run(program.report("m0", { call_id: call.call_id, progress: "half" })),
     {
-      invocation_id: call.invocation_id,
+      call_id: call.call_id,
       state: "noted",
     },
   );
@@ -162,7 +162,8 @@ Deno.test("program's call without an answer in time is made again if the operato
   await stage.world.settle();
   const [first, second] = program.calls();
   assert.ok(first && second, "it is called again");
-  assert.equal(first.invocation_id, second.invocation_id);
+  assert.equal(first.request.invocation_id, second.request.invocation_id);
+  assert.equal(first.call_id, second.call_id);
   assert.equal(first.request.idempotency_key, second.request.idempotency_key);
   await stage.run(program.done(second, "m2"));
   await stage.world.settle();
@@ -218,7 +219,7 @@ Deno.test("report for a call that a person has not allowed yet finds nothing tha
   const guess = await refused(
     stage,
     program.report("m1", {
-      invocation_id: "inv_guess",
+      call_id: "inv_guess",
       result: { invocation_id: "inv_guess", status: "succeeded" },
     }),
   );
@@ -403,8 +404,8 @@ Deno.test("scope of a program's call is built by the host alone: who, where, how
   assert.ok((await told(theirs.address)).includes('"origin":"other"'));
   assert.ok(!(await told(theirs.address)).includes('"origin":"acme"'));
   assert.ok(!(await told(session)).includes('"origin":"other"'));
-  const result = { invocation_id: call?.invocation_id ?? "", status: "succeeded" as const };
-  const forged = { program: "acme", message_id: "x", invocation_id: result.invocation_id, result };
+  const result = { invocation_id: call?.request.invocation_id ?? "", status: "succeeded" as const };
+  const forged = { program: "acme", message_id: "x", call_id: call?.call_id ?? "", result };
   assert.equal((await refused(stage, stranger.program_report(forged))).code, "program_not_found");
   const invented = { ...forged, program: "other" };
   assert.equal((await refused(stage, own.client.program_report(invented))).code, "report_stale");
