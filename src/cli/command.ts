@@ -31,6 +31,10 @@ export const commands: { readonly [name: string]: CommandRow } = {
   },
   fork: { summary: "go on from an entry of a session, in a new one", load: () => import("./fork.ts") },
   replay: { summary: "replay a session or an exported file, and compare", load: () => import("./replay.ts") },
+  record: {
+    summary: "write what a session's models said as a script, to be played again",
+    load: () => import("./record.ts"),
+  },
   export: {
     summary: "write a session to a file or a fixture that can be replayed",
     load: () => import("./export.ts"),
