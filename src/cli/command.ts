@@ -23,6 +23,7 @@ export const commands: { readonly [name: string]: CommandRow } = {
     summary: "show what governed a session: tools, bindings, calls",
     load: () => import("./inspect.ts"),
   },
+  usage: { summary: "show what models were asked, and what it cost", load: () => import("./usage.ts") },
   budget: { summary: "show what a session may spend, and what it spent", load: () => import("./budget.ts") },
   tree: { summary: "show all actors as a tree, with what they wait for", load: () => import("./tree.ts") },
   why: {

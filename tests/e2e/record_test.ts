@@ -1,7 +1,24 @@
 /** `troupe record` in real processes: what models said becomes a script, and the script gives the same run again. */
 import assert from "node:assert/strict";
 import { callOf, entriesOf, sessionIn } from "./mcp_stage.ts";
-import { assertRefused, onStage } from "./troupe.ts";
+import { assertRefused, onStage, type Stage } from "./troupe.ts";
+
+/** The failed request counts, and what the child asked stands with its parent's. */
+async function assertUsage(stage: Stage, session: string): Promise<void> {
+  const { sessions, total } = JSON.parse(await stage.output("usage", session, "--json"));
+  const rows = sessions.map(({ rows }: { rows: Record<string, unknown>[] }) => rows);
+  const use = { priced_calls: 0, counted_calls: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0 };
+  const told = { priced_calls: 1, counted_calls: 1, input_tokens: 7, output_tokens: 3, cost_usd: 0.25 };
+  assert.deepEqual(rows, [
+    [{ turn: 1, model: "scripted/script.yaml", ...told, model_calls: 4 }],
+    [{ turn: 1, model: "scripted/child.yaml", ...use, model_calls: 1 }],
+  ]);
+  assert.deepEqual(total, { ...told, model_calls: 5 });
+  const shown = await stage.output("usage", session);
+  assert.match(shown, /^all +5 +7 +3 +0\.250000/m);
+  assert.match(shown, /The cost is not known for 4 of 5 requests/);
+  assert.match(await stage.output("usage"), new RegExp(`^session/${session} +4 +7 +3 +0\\.250000`, "m"));
+}
 
 Deno.test("record makes a script of a run: retries, parallel calls and a child agent come again, without the models", async () => {
   await onStage(async (stage) => {
@@ -20,7 +37,7 @@ Deno.test("record makes a script of a run: retries, parallel calls and a child a
           {
             text: "Both files, then a child.",
             calls: [callOf("read_file", { path: "a.txt" }), callOf("read_file", { path: "b.txt" })],
-            usage: { inputTokens: 7, outputTokens: 3 },
+            usage: { inputTokens: 7, outputTokens: 3, costUsd: 0.25 },
             fail: { code: "model_rate_limited", times: 1, retry_after_ms: 1 },
           },
           { calls: [callOf("delegate_task", { goal: "count them", model: "scripted/child.yaml" })] },
@@ -34,6 +51,7 @@ Deno.test("record makes a script of a run: retries, parallel calls and a child a
     const first = await stage.run("run", "agent", "go", "--workspace", "ws");
     assert.equal(first.code, 0, `${first.out}\n${first.err}`);
     const session = sessionIn(first);
+    await assertUsage(stage, session);
     const said = await stage.run("record", session, "-o", "again.yaml", "--json");
     assert.deepEqual([said.code, said.err], [0, ""]);
     const { answers, conversations, losses } = JSON.parse(said.out);
