@@ -160,19 +160,10 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
 }
 
 /** Where a call comes from, as its adapter is told. */
-function originOf(call: ToolCall): CallOrigin {
-  const { args } = call.request;
-  const { origin, invocation: ordinal, key: intent = call.id } = args;
+function originOf({ root, id: attempt, note = () => {}, request: { args } }: ToolCall): CallOrigin {
+  const { origin, invocation: ordinal, key: intent = attempt } = args;
   const round = "round" in args ? { round: args.round } : {};
-  return {
-    root: call.root,
-    note: call.note ?? (() => {}),
-    ordinal,
-    intent,
-    attempt: call.id,
-    origin,
-    ...round,
-  };
+  return { root, note, ordinal, intent, attempt, origin, ...round };
 }
 
 /** Why a call is not even handed to its adapter: nobody waits for it, or its time is over. */
