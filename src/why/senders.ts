@@ -85,6 +85,7 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
 const inside: { readonly [type: string]: Sending } = {
   "turn.cancel": { by: ["parent"] },
   "turn.cancel_call": { by: ["parent"] },
+  "turn.invoke": { by: ["parent"] },
   "turn.call_stopped": { by: ["child"] },
   "turn.undecided": { by: ["child"] },
   "turn.decided": { by: ["parent"] },
