@@ -4,6 +4,7 @@ import { ApprovalPolicy, EffectClass, RiskLevel } from "./tool.ts";
 import { Capability } from "./principal.ts";
 import { ImplementationRef } from "./governance.ts";
 import { NetworkConfig } from "./network.ts";
+import { ModelConfigs, ProviderConfigs } from "./provider.ts";
 import { SecretSources } from "./secret.ts";
 
 /**
@@ -79,6 +80,10 @@ export const HostConfig = z.strictObject({
   session_search: z.strictObject({ scope: HistoryScope.default("session") }).prefault({}),
   /** What may be reached over the network besides public https servers. */
   network: NetworkConfig.prefault({}),
+  /** Who serves models. Nobody but the scripted provider without it. */
+  providers: ProviderConfigs.default({}),
+  /** Names that agents may use for models. */
+  models: ModelConfigs.default({}),
   /** Secrets by name, never by value: where each one is. They are taken out of everything that comes in. */
   secrets: SecretSources.default({}),
 });

@@ -28,6 +28,7 @@ import type { ActingHost } from "./host.ts";
 import { createHostPerformers, type HostCommands } from "./host_performers.ts";
 import { createDoorRedactor, type DoorOptions } from "../effects/clean.ts";
 import type { KnownSecrets } from "../redact/known_secrets.ts";
+import { HostModels, openDirectory } from "./host_models.ts";
 import { createLocalHost } from "./local_host.ts";
 import { makeKnown } from "./known.ts";
 import { readSecrets } from "./secrets.ts";
@@ -89,6 +90,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     const known = makeKnown(secrets, { log, token: isShared ? env(tokenVariable) : undefined });
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
+    const models = new HostModels({ directory: await openDirectory(config, env), known, clock });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
     const logs = new TaskLogs();
     const commands = commandsOf({ ...options, registry, homes, valueOf, known, logs });
@@ -104,7 +106,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
       seams,
       performers: (services) => {
         made.services = services;
-        const reach = { connections, commands, http, pins: pinsOf(env), history };
+        const reach = { connections, commands, http, models, pins: pinsOf(env), history };
         const performers = createHostPerformers(services, reach);
         return options.around?.performers(performers) ?? performers;
       },
@@ -120,7 +122,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     answerers.denyUnheard(runtime.questions, (root) => sessionsAbove(runtime.kernel.records, root));
     const declarer = declarerOf(options, new Set(valueOf.keys()));
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
-    const own = { registry, homes, http, farewell, logs, declarer, answerers };
+    const own = { registry, homes, http, models, farewell, logs, declarer, answerers };
     return await openWithDoor({ lock, beside: location, isShared, runtime, config, seams, ...own });
   } catch (error) {
     registry.killAll();
@@ -219,6 +221,7 @@ interface Opened {
   readonly registry: ProcessRegistry;
   readonly homes: PrivateHomes;
   readonly http: GuardedClient;
+  readonly models: HostModels;
   readonly farewell: () => Promise<void>;
   readonly logs: TaskLogs;
 }
@@ -244,6 +247,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       else await Promise.all([farewell(), registry.endCommands()]);
       await runtime.stop();
       http.close();
+      opened.models.close();
       await registry.closeAll();
       await homes.release();
       await lock.release();

@@ -5,6 +5,12 @@ import { limits } from "../../schemas/limits.ts";
 import type { ModelCapabilities, ModelEvent, ModelRequest } from "../../schemas/model.ts";
 import type { ModelErrorCode } from "../../schemas/script.ts";
 
+/** The two parts of a model: its provider, and what that calls it. A name of the host's own is both. */
+export function splitModel(model: string): readonly [provider: string, rest: string] {
+  const slash = model.indexOf("/");
+  return slash < 0 ? [model, model] : [model.slice(0, slash), model.slice(slash + 1)];
+}
+
 /** A vendor, or the script that stands for one. Knows nothing of turns, tools and journals (AR-21). */
 export interface ModelProvider {
   /** The part of a model string before the slash. */
