@@ -91,7 +91,7 @@ async function playVendor(wire: Wire) {
 }
 
 const claim =
-  "loop leaves the same journal whoever answers: a script or each vendor's wire; it replays without a server (AR-21, AR-37, AR-44)";
+  "loop leaves the same journal whoever answers: a script or each vendor's wire; it replays without a server (AR-21, AR-37, AR-44, AR-46)";
 
 Deno.test(claim, async () => {
   const scripted = await play(createScriptedProvider(script), () => Promise.resolve());
