@@ -76,10 +76,10 @@ export const ProviderConfig = z.strictObject({
   };
   const { kind, base_url, api_key, headers } = provider;
   if (kind === "openai_compatible" && base_url === undefined) {
-    refuse(["base_url"], "an openai_compatible provider needs base_url, like http://localhost:11434/v1");
+    refuse([], "an openai_compatible provider needs base_url, like http://localhost:11434/v1");
   }
   if (kind !== "openai_compatible" && api_key === undefined) {
-    refuse(["api_key"], `needs api_key, like env:${kind.toUpperCase()}_API_KEY`);
+    refuse([], `it needs api_key, like env:${kind.toUpperCase()}_API_KEY`);
   }
   for (const [name, value] of Object.entries(headers)) {
     if (secretHeader.test(name) && !isSecretSource(value)) {

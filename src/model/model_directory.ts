@@ -107,11 +107,11 @@ export class ModelDirectory {
     return this.#reached({ name, provider, model, config, settings }, refuse);
   }
 
-  /** Everything that can be named: the names of `models`, and what providers list. */
+  /** Everything that can be named: the names of `models`, and what providers list; `provider/*` if that is all. */
   list(): readonly FoundModel[] {
     const { models, providers } = this.#parts.config;
     const listed = Object.entries(providers).flatMap(([provider, config]) =>
-      (config.models ?? []).map((model) => `${provider}/${model}`)
+      (config.models ?? ["*"]).map((model) => `${provider}/${model}`)
     );
     return [...new Set([...Object.keys(models), ...listed])].map((name) => this.find(name));
   }

@@ -215,8 +215,9 @@ Deno.test("vendor request ends at once when it is aborted, and when nobody reads
       const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
         pull(controller) {
           const next = left.shift();
-          if (next === undefined) return new Promise(() => {});
+          if (next === undefined) return new Promise<void>(() => {});
           controller.enqueue(new TextEncoder().encode(next));
+          return Promise.resolve();
         },
         cancel: () => over.resolve(),
       });

@@ -241,7 +241,7 @@ Deno.test("vendor is never told of a call without its one result behind it, nor 
 
 Deno.test("vendor is given back its own thoughts only: not another's, nor those that a secret was taken out of", () => {
   const told = (metadata: JsonObject, text = "Hello there") => {
-    const message = { role: "assistant", text, calls: [], metadata } as const;
+    const message: ModelMessage = { role: "assistant", text, calls: [], metadata };
     const [first] = promptOf([message], { names: new ToolNames([]), identity });
     return first?.role === "assistant"
       ? first.content.map((part) => [part.type, "text" in part ? part.text : ""])

@@ -45,27 +45,28 @@ export async function openVendor(place: VendorPlace): Promise<CreateModel> {
     case "openai_compatible": {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
       const key = place.apiKey === undefined ? {} : { apiKey };
-      return (fetch) =>
+      return (send) =>
         createOpenAICompatible({
           name: "compatible",
           baseURL: baseUrl,
           headers,
           includeUsage: true,
           ...key,
-          fetch,
+          fetch: send,
         }).chatModel(model);
     }
     case "openai": {
       const { createOpenAI } = await import("@ai-sdk/openai");
-      return (fetch) => createOpenAI({ baseURL: baseUrl, apiKey, headers, fetch }).responses(model);
+      return (send) => createOpenAI({ baseURL: baseUrl, apiKey, headers, fetch: send }).responses(model);
     }
     case "anthropic": {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
-      return (fetch) => createAnthropic({ baseURL: baseUrl, apiKey, headers, fetch }).languageModel(model);
+      return (send) =>
+        createAnthropic({ baseURL: baseUrl, apiKey, headers, fetch: send }).languageModel(model);
     }
     case "google": {
       const { createGoogle } = await import("@ai-sdk/google");
-      return (fetch) => createGoogle({ baseURL: baseUrl, apiKey, headers, fetch }).languageModel(model);
+      return (send) => createGoogle({ baseURL: baseUrl, apiKey, headers, fetch: send }).languageModel(model);
     }
   }
 }
