@@ -36,6 +36,7 @@ export interface HostModelsParts {
   readonly directory: ModelDirectory;
   readonly known: KnownSecrets;
   readonly clock: Seams["clock"];
+  readonly log: Seams["log"];
   /** Certificates, in PEM, that count besides those of the system. */
   readonly caCerts?: readonly string[];
 }
@@ -48,6 +49,14 @@ export class HostModels {
 
   constructor(parts: HostModelsParts) {
     this.#parts = parts;
+    // From the start: what an agent reads in a file may hold a key too.
+    for (const [source, { value }] of parts.directory.secrets) {
+      const name = source.startsWith("env:") ? source.slice("env:".length) : "a key of a provider";
+      const added = value === undefined ? undefined : parts.known.add({ value, name, source: "bound" });
+      if (added === undefined || added === "added" || added === "known") continue;
+      const detail = { name, why: `its value is ${added}` };
+      parts.log({ level: "warning", event: "secret_unusable", detail });
+    }
   }
 
   /** The provider of a model, by `provider/model` or its name. Throws a `ModelError` before anything is sent. */
@@ -69,9 +78,6 @@ export class HostModels {
       throw new ModelError(codes[found.reason], `The model "${name}" cannot be asked: ${found.message}`);
     }
     const secrets = secretsOf(found);
-    for (const value of secrets) {
-      this.#parts.known.add({ value, name: `key of ${found.provider}`, source: "bound" });
-    }
     const [{ openVendor, providerOptionsOf }, { createVendorProvider }] = await Promise.all([
       import("../model/vendor/open_vendor.ts"),
       import("../model/vendor/vendor_provider.ts"),
@@ -86,7 +92,7 @@ export class HostModels {
       clock: this.#parts.clock,
       secrets,
       prices: settings.prices,
-      providerOptions: providerOptionsOf(kind, settings.options),
+      providerOptions: providerOptionsOf(kind, capabilities, settings.options),
       outputTokensMax: settings.limits.output_tokens,
     });
   }

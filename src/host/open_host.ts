@@ -90,7 +90,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     const known = makeKnown(secrets, { log, token: isShared ? env(tokenVariable) : undefined });
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
-    const models = new HostModels({ directory: await openDirectory(config, env), known, clock });
+    const models = new HostModels({ directory: await openDirectory(config, env), known, clock, log });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
     const logs = new TaskLogs();
     const commands = commandsOf({ ...options, registry, homes, valueOf, known, logs });

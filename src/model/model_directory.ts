@@ -78,6 +78,11 @@ export class ModelDirectory {
     this.#parts = parts;
   }
 
+  /** The secrets that providers name, by where each is. */
+  get secrets(): ReadonlyMap<string, FoundSecret> {
+    return this.#parts.secrets;
+  }
+
   /** What a name means: `provider/model`, or a name of `models`. Asks nobody. */
   find(name: string): FoundModel {
     const settings = this.#settingsOf(name);

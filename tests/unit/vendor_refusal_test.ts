@@ -1,11 +1,13 @@
 /** What vendors refuse, and how: each becomes a code of ours, in one line that never holds the key (AR-25). */
 import assert from "node:assert/strict";
 import { createAuthority } from "../support/certificates.ts";
-import { chatWire, chunk } from "../support/vendors/chat_wire.ts";
+import { chatWire, chunk, done } from "../support/vendors/chat_wire.ts";
 import { geminiWire } from "../support/vendors/gemini_wire.ts";
 import { messagesWire } from "../support/vendors/messages_wire.ts";
-import type { Wire } from "../support/vendors/reply.ts";
+import { data, type Wire } from "../support/vendors/reply.ts";
 import { responsesWire } from "../support/vendors/responses_wire.ts";
+import { modelErrorOf } from "../../src/model/vendor/vendor_error.ts";
+import { HttpError } from "../../src/net/http_error.ts";
 import { retryHintMs } from "../../src/model/vendor/retry_hint.ts";
 import {
   events,
@@ -216,6 +218,55 @@ Deno.test("vendor error in the middle of a stream, or as its first event, has th
       });
     }
   }
+});
+
+Deno.test("vendor that says nothing because it will not is a refusal; one that ends with an error is asked again", async () => {
+  const [start, stop] = messagesWire.stream({}).slice(-2);
+  const refused: readonly (readonly [Wire, readonly string[]])[] = [
+    [chatWire, [chunk({}, "content_filter"), done]],
+    [messagesWire, [
+      ...messagesWire.stream({}).slice(0, 2),
+      start?.replace("end_turn", "refusal") ?? "",
+      stop ?? "",
+    ]],
+    [geminiWire, [data({ candidates: [{ index: 0, finishReason: "SAFETY" }] })]],
+    [geminiWire, [data({ promptFeedback: { blockReason: "PROHIBITED_CONTENT" } })]],
+  ];
+  for (const [wire, parts] of refused) {
+    await withVendor(wire, () => events(parts), async ({ provider }) => {
+      const { failure } = await refusalOf(provider);
+      assert.deepEqual([failure.code, failure.retryable], ["model_refused", false], failure.message);
+    });
+  }
+  const malformed = data({ candidates: [{ index: 0, finishReason: "MALFORMED_FUNCTION_CALL" }] });
+  await withVendor(geminiWire, () => events([malformed]), async ({ provider }) => {
+    const { failure } = await refusalOf(provider);
+    assert.deepEqual([failure.code, failure.retryable], ["model_server_failed", true]);
+    assert.match(failure.message, /MALFORMED_FUNCTION_CALL$/);
+  });
+});
+
+Deno.test("vendor connection that fails is tried again if that may help, and else says what to mend", () => {
+  const scene = { provider: "vendor", model: "m", secrets: [testKey], nowMs: 0 };
+  const cases = [
+    ["http_connect_failed", "model_unreachable"],
+    ["http_timed_out", "model_unreachable"],
+    ["http_connection_lost", "model_unreachable"],
+    ["http_busy", "model_unreachable"],
+    ["url_unresolved", "model_unreachable"],
+    ["url_blocked", "model_failed"],
+    ["http_tls_failed", "model_failed"],
+    ["response_too_large", "model_failed"],
+    ["http_protocol_error", "model_failed"],
+  ] as const;
+  for (const [from, code] of cases) {
+    const cause = new HttpError(from, `It went wrong at ${testKey}`);
+    const { failure } = modelErrorOf(new Error("wrapped", { cause }), scene);
+    assert.equal(failure.code, code, from);
+    assert.ok(!failure.message.includes(testKey));
+  }
+  const strange = modelErrorOf(new TypeError(`fetch ${testKey}`), scene).failure;
+  assert.ok(!strange.message.includes(testKey));
 });
 
 Deno.test("vendor stream with an event that is no JSON is broken, and may be asked for again", async () => {

@@ -11,7 +11,7 @@ import { chatWire } from "../support/vendors/chat_wire.ts";
 import { geminiWire } from "../support/vendors/gemini_wire.ts";
 import { messagesWire } from "../support/vendors/messages_wire.ts";
 import { responsesWire } from "../support/vendors/responses_wire.ts";
-import { ask, heard, inTurn, withVendor } from "../support/vendors/vendor_server.ts";
+import { ask, type Asked, heard, inTurn, withVendor } from "../support/vendors/vendor_server.ts";
 
 const identity = { kind: "anthropic", model: "m" } as const;
 
@@ -103,6 +103,22 @@ Deno.test("vendor is sent the headers and options of the configuration; nothing 
     await heard(provider);
     assert.equal(server.asked[0]?.body.reasoning_effort, "low");
   }, setup);
+});
+
+Deno.test("vendor is told to call one tool at a time if its model can no more", async () => {
+  const settings = { capabilities: { parallel_tool_calls: false } };
+  const tools = [{ name: "look", description: "Looks", inputSchema: { type: "object" } }];
+  const told = [
+    [chatWire, (body: Asked["body"]) => body.parallel_tool_calls],
+    [responsesWire, (body: Asked["body"]) => body.parallel_tool_calls],
+    [messagesWire, (body: Asked["body"]) => !body.tool_choice.disable_parallel_tool_use],
+  ] as const;
+  for (const [wire, read] of told) {
+    await withVendor(wire, inTurn(wire, []), async ({ server, provider }) => {
+      await heard(provider, ask({ tools }));
+      assert.equal(read(server.asked[0]?.body), false, wire.kind);
+    }, { settings });
+  }
 });
 
 Deno.test("vendor schemas in plain words have no reference, one type for each value, and every list says of what", () => {

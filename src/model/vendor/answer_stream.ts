@@ -55,6 +55,11 @@ export class AnswerStream {
     return this.#characters > limits.unitBytesMax;
   }
 
+  /** True if something was said or called. */
+  get hasSaid(): boolean {
+    return this.#parts.some(({ type, text }) => type === "call" || type === "text" && text !== "");
+  }
+
   /** The events of a part: none for most of those that only the vendor understands. */
   take(part: Part): readonly ModelEvent[] {
     switch (part.type) {
@@ -172,6 +177,7 @@ export class AnswerStream {
       written: usage.inputTokens.cacheWrite,
       reasoning: usage.outputTokens.reasoning,
     };
+    const tokens = Object.entries(counted).filter(([, count]) => (count ?? 0) > 0);
     return throughJson({
       provider,
       ...identity,
@@ -179,7 +185,7 @@ export class AnswerStream {
       ...(finish === undefined ? {} : { finish: finish.slice(0, 200) }),
       ...(this.#warnings.length === 0 ? {} : { warnings: this.#warnings }),
       ...(parts === undefined ? {} : { parts }),
-      tokens: Object.fromEntries(Object.entries(counted).filter(([, count]) => (count ?? 0) > 0)),
+      ...(tokens.length === 0 ? {} : { tokens: Object.fromEntries(tokens) }),
       ...(native === undefined ? {} : { native }),
     }) as JsonObject;
   }

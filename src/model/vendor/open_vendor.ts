@@ -1,6 +1,7 @@
 /** The vendor packages: each is loaded when its first model is asked, and never before. */
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { JsonObject } from "../../../schemas/json.ts";
+import type { ModelCapabilities } from "../../../schemas/model.ts";
 import type { ProviderKind } from "../../../schemas/provider.ts";
 import type { Send } from "./guarded_send.ts";
 
@@ -19,22 +20,33 @@ export type CreateModel = (send: Send) => LanguageModelV4;
 /** Stands where a package wants a key and the provider has none: else it would look for one in the environment. */
 const noKey = "none";
 
-/** What each kind calls itself in `providerOptions`, and what it is told unless the operator says otherwise. */
-const optionKeys: { readonly [K in ProviderKind]: readonly [key: string, usual: JsonObject] } = {
-  openai_compatible: ["compatible", {}],
+/** How each kind is told more in `providerOptions`. */
+interface Words {
+  readonly key: string;
+  /** What it is told unless the operator says otherwise. */
+  readonly usual: JsonObject;
+  /** That it shall call one tool at a time. */
+  readonly oneAtATime: JsonObject;
+}
+
+const words: { readonly [K in ProviderKind]: Words } = {
+  openai_compatible: { key: "compatible", usual: {}, oneAtATime: { parallel_tool_calls: false } },
   // Nothing is left with the vendor: what it would keep goes back to it with the next request.
-  openai: ["openai", { store: false }],
-  anthropic: ["anthropic", {}],
-  google: ["google", {}],
+  openai: { key: "openai", usual: { store: false }, oneAtATime: { parallelToolCalls: false } },
+  anthropic: { key: "anthropic", usual: {}, oneAtATime: { disableParallelToolUse: true } },
+  // Has no word for it: calls are carried out one after another all the same where a tool wants it.
+  google: { key: "google", usual: {}, oneAtATime: {} },
 };
 
 /** What a request of this kind says besides. */
 export function providerOptionsOf(
   kind: ProviderKind,
+  { parallelToolCalls }: Pick<ModelCapabilities, "parallelToolCalls">,
   options: JsonObject | undefined,
 ): SharedV4ProviderOptions {
-  const [key, usual] = optionKeys[kind];
-  return { [key]: { ...usual, ...options } } as SharedV4ProviderOptions;
+  const { key, usual, oneAtATime } = words[kind];
+  const told = { ...usual, ...(parallelToolCalls ? {} : oneAtATime), ...options };
+  return { [key]: told } as SharedV4ProviderOptions;
 }
 
 /** Loads the package of a kind. */

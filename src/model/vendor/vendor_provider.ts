@@ -70,7 +70,9 @@ async function* generate(
         if (heard.isWhole && isReasonMissing(part.error)) continue;
         throw part.error;
       }
-      if (part.type === "finish" && isBrokenOff(part)) throw brokenOff(scene());
+      if (part.type === "finish") {
+        checkFinish(part, { hasSaid: answer.hasSaid, isWhole: heard.isWhole }, scene());
+      }
       yield* answer.take(part);
       if (answer.isTooLarge) {
         throw new ModelError(
@@ -131,12 +133,34 @@ function isReasonMissing(error: unknown): boolean {
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>;
 
-/** A package ends its own stream even if the server's broke off: then nobody said why it ended. */
-function isBrokenOff({ finishReason: { unified, raw } }: Finish): boolean {
-  return unified === "interrupted" || unified === "other" && raw === undefined;
+/** Throws if an answer ended in a way that leaves nothing to go on with. */
+function checkFinish(
+  { finishReason: { unified, raw: said }, providerMetadata }: Finish,
+  { hasSaid, isWhole }: { readonly hasSaid: boolean; readonly isWhole: boolean },
+  { provider, model }: ErrorScene,
+): void {
+  const who = `The provider "${provider}"`;
+  const blocked = blockReasonOf(providerMetadata);
+  const raw = blocked ?? said;
+  const why = raw === undefined ? "" : `: ${raw.slice(0, 100)}`;
+  if ((unified === "content-filter" || blocked !== undefined) && !hasSaid) {
+    throw new ModelError("model_refused", `${who} refused to answer for "${model}"${why}`);
+  }
+  // A package ends its own stream even if the server's broke off: then nobody said why it ended.
+  const isOpen = unified === "interrupted" || raw === undefined && unified === "other";
+  if (isOpen && !isWhole) {
+    throw new ModelError("model_unreachable", `${who} broke off its answer for "${model}" before its end`);
+  }
+  if (raw !== undefined && (unified === "error" || raw === "error")) {
+    throw new ModelError("model_server_failed", `${who} ended its answer for "${model}" with an error${why}`);
+  }
 }
 
-function brokenOff({ provider, model }: ErrorScene): ModelError {
-  const message = `The provider "${provider}" broke off its answer for "${model}" before its end`;
-  return new ModelError("model_unreachable", message);
+/** Google says why it answers nothing to a prompt beside the answer, not as its end. */
+function blockReasonOf(metadata: Finish["providerMetadata"]): string | undefined {
+  const feedback = metadata?.["google"]?.["promptFeedback"];
+  const reason = typeof feedback === "object" && feedback !== null
+    ? Reflect.get(feedback, "blockReason")
+    : undefined;
+  return typeof reason === "string" ? reason : undefined;
 }

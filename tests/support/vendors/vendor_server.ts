@@ -112,6 +112,7 @@ export function modelsOf(wire: Wire, baseUrl: string, setup: VendorSetup = {}): 
     }),
     known: new KnownSecrets(),
     clock: createSystemSeams({ log: () => {} }).clock,
+    log: () => {},
     ...(setup.caCerts === undefined ? {} : { caCerts: setup.caCerts }),
   });
 }
