@@ -15,7 +15,7 @@ async function configure(stage: Stage, server: VendorServer, more: object = {}):
       providers: {
         local: {
           kind: "openai_compatible",
-          base_url: `${server.origin}/v1`,
+          base_url: `http://localhost:${server.port}/v1`,
           api_key: "env:E2E_MODEL_KEY",
           allow_private: true,
         },

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { HostConfig } from "../../schemas/config.ts";
 import { ConfigError, readConfigFile } from "../../src/config_file.ts";
 import { HostModels, openDirectory } from "../../src/host/host_models.ts";
-import type { FoundModel } from "../../src/model/model_directory.ts";
+import { type FoundModel, type FoundSecret, ModelDirectory } from "../../src/model/model_directory.ts";
 import { KnownSecrets } from "../../src/redact/known_secrets.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 
@@ -121,6 +121,32 @@ Deno.test("model that cannot be asked fails before anything is sent, with a code
   }
   assert.equal(known.isIn(`x ${key} y`), true);
   models.close();
+});
+
+Deno.test("configuration of each kind of provider that README shows can be asked as it stands there", async () => {
+  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+  const [, section = ""] = readme.split("\n## Models\n");
+  const blocks = [...(section.split("\n## ")[0] ?? "").matchAll(/```yaml\n([^]*?)```/g)].map((
+    [, text = ""],
+  ) => text);
+  assert.equal(blocks.length, 5);
+  const kinds: string[] = [];
+  for (const text of blocks) {
+    assert.ok(text.trimEnd().split("\n").length <= 5);
+    const shown = await readConfigFile(HostConfig, text, "README.md");
+    const keys = Object.values(shown.providers).map((
+      { api_key = "" },
+    ) => [api_key, { value: key, problem: undefined }]);
+    const directory = new ModelDirectory({
+      config: shown,
+      secrets: new Map(keys as [string, FoundSecret][]),
+    });
+    for (const found of directory.list()) {
+      assert.ok(found.isAvailable, found.name);
+      kinds.push(found.config.kind);
+    }
+  }
+  assert.deepEqual([...new Set(kinds)], ["openai_compatible", "openai", "anthropic", "google"]);
 });
 
 Deno.test("configuration of providers and models says at its place what is wrong and what to type", async () => {

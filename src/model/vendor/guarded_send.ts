@@ -26,8 +26,8 @@ export interface Heard {
 /** What a vendor package takes as its `fetch`. */
 export type Send = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** Makes what one request is sent with. Redirects are refused: a key goes where the operator said, or nowhere. */
-export function createSend(client: Pick<GuardedClient, "fetch">, heard: Heard): Send {
+/** Makes what one request is sent with; `heard` is told of the end mark, on wires that have one. Redirects are refused: a key goes where the operator said, or nowhere. */
+export function createSend(client: Pick<GuardedClient, "fetch">, heard?: Heard): Send {
   return async (input, init = {}) => {
     const url = input instanceof Request ? input.url : input;
     const response = await client.fetch(url, { ...init, redirect: "error" }, {
@@ -39,6 +39,7 @@ export function createSend(client: Pick<GuardedClient, "fetch">, heard: Heard): 
     if (!response.ok || /^(text\/html|application\/json)/i.test(type)) {
       throw new VendorRefusalError(response.status, response.headers, await readBounded(response));
     }
+    if (heard === undefined) return response;
     const { status, statusText, headers, body } = response;
     return new Response(body?.pipeThrough(listening(heard)) ?? null, { status, statusText, headers });
   };

@@ -60,7 +60,8 @@ async function* generate(
   const scene = (): ErrorScene => ({ provider, model: identity.model, secrets, nowMs: clock.now() });
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
   try {
-    const model = options.createModel(createSend(options.client, heard));
+    const hasEndMark = identity.kind === "openai_compatible";
+    const model = options.createModel(createSend(options.client, hasEndMark ? heard : undefined));
     const { stream } = await model.doStream(callOf(options, request, { names, signal }));
     reader = stream.getReader();
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
