@@ -93,6 +93,7 @@ export class HostModels {
       secrets,
       prices: settings.prices,
       providerOptions: providerOptionsOf(kind, capabilities, settings.options),
+      concurrency: found.config.concurrency,
       outputTokensMax: settings.limits.output_tokens,
     });
   }

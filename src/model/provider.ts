@@ -17,6 +17,8 @@ export interface ModelProvider {
   readonly name: string;
   /** What it can do; a difference between vendors stands here and nowhere else (AR-19, AR-20). */
   readonly capabilities: ModelCapabilities;
+  /** Requests that it takes at once; `limits.modelRequestsAtOnceDefault` if it does not say. */
+  readonly concurrency?: number;
   /**
    * Answers a request as a stream that ends with `done`. May be asked the same again after a crash. Stops soon after
    * `signal` aborts. Throws {@linkcode ModelError} for what is expected to go wrong.
@@ -35,10 +37,12 @@ export class ModelError extends Error {
     options: ErrorOptions & {
       /** How long the provider asks to be left alone, in milliseconds. */
       readonly retryAfterMs?: number | undefined;
+      /** Of `model_schema_unsupported`: the tool whose schema it is, by the name that the provider was given. */
+      readonly tool?: string | undefined;
     } = {},
   ) {
     super(message, options);
-    const { retryAfterMs } = options;
+    const { retryAfterMs, tool } = options;
     this.failure = {
       code,
       message: message.slice(0, 2_000),
@@ -46,6 +50,7 @@ export class ModelError extends Error {
       ...(retryAfterMs === undefined
         ? {}
         : { retryAfterMs: Math.min(Math.max(0, Math.ceil(retryAfterMs)), limits.retryAfterToldMsMax) }),
+      ...(tool === undefined || !/^[\w.-]{1,128}$/.test(tool) ? {} : { tool }),
     };
   }
 }

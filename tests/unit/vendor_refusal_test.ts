@@ -10,6 +10,7 @@ import { modelErrorOf } from "../../src/model/vendor/vendor_error.ts";
 import { HttpError } from "../../src/net/http_error.ts";
 import { retryHintMs } from "../../src/model/vendor/retry_hint.ts";
 import {
+  ask,
   events,
   heard,
   modelsOf,
@@ -154,6 +155,24 @@ Deno.test("vendor refusals become codes by status and words of each vendor, in o
       // Each was asked for once: to ask again is the journal's, never the package's.
       assert.equal(server.asked.length, list.length, wire.kind);
     });
+  }
+});
+
+Deno.test("vendor refusal of a schema says of which tool it is, by the name that we know", async () => {
+  const tool = (name: string) => ({ name, description: "", inputSchema: { type: "object" } });
+  const tools = [tool("look"), tool("9.pay"), tool("look_again")];
+  const said: readonly (readonly [Wire, string, string | undefined])[] = [
+    [chatWire, "Invalid schema for function 'look': it is odd", "look"],
+    [chatWire, "Invalid schema for function 'nobody'", undefined],
+    [messagesWire, "tools.1.custom.input_schema: JSON schema is invalid", "9.pay"],
+    [geminiWire, "Unknown name at 'tools[0].function_declarations[2].parameters'", "look_again"],
+  ];
+  for (const [wire, message, name] of said) {
+    const refusal = () => Response.json(wire.refusal("invalid_request_error", message), { status: 400 });
+    await withVendor(wire, refusal, async ({ provider }) => {
+      const { failure } = await refusalOf(provider, ask({ tools }));
+      assert.deepEqual([failure.code, failure.tool], ["model_schema_unsupported", name], message);
+    }, { config: { concurrency: 3 } });
   }
 });
 

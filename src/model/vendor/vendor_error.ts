@@ -15,6 +15,8 @@ export interface ErrorScene {
   /** Values that stand in no text. */
   readonly secrets: readonly string[];
   readonly nowMs: number;
+  /** The tools of the request in their order: our names, and the vendor's. */
+  readonly tools?: readonly { readonly name: string; readonly vendors: string }[];
 }
 
 /** What a failure on the way means. Every other one of the client's own is the operator's to mend. */
@@ -42,7 +44,7 @@ export function modelErrorOf(error: unknown, scene: ErrorScene): ModelError {
   const status = statusOf(error);
   const code = codeOf({ status, text: words });
   const retryAfterMs = retryHintMs(new Headers(), words, scene.nowMs);
-  return made(code, `it broke off its answer: ${shown(words, scene)}`, scene, retryAfterMs);
+  return made(code, `it broke off its answer: ${shown(words, scene)}`, scene, { retryAfterMs });
 }
 
 function ofConnection(error: HttpError, scene: ErrorScene): ModelError {
@@ -70,7 +72,19 @@ function ofRefusal({ status, headers, body }: VendorRefusalError, scene: ErrorSc
   const meant = status === 200 && !Number.isNaN(told) ? told : status === 200 ? undefined : status;
   const code = codeOf({ status: meant, text: words });
   const text = `it answers ${meant ?? status}: ${shown(words, scene)}${hints[code] ?? ""}`;
-  return made(code, text, scene, retryHintMs(headers, body, scene.nowMs));
+  const retryAfterMs = retryHintMs(headers, body, scene.nowMs);
+  return made(code, text, scene, {
+    retryAfterMs,
+    tool: code === "model_schema_unsupported" ? toolIn(words, scene) : undefined,
+  });
+}
+
+/** The tool of which a vendor speaks: by its place in the request, or by its name. */
+function toolIn(words: string, { tools = [] }: ErrorScene): string | undefined {
+  const place = /function_?declarations\[(\d+)\]/i.exec(words) ?? /\btools?[.[](\d+)/.exec(words);
+  if (place !== null) return tools[Number(place[1])]?.name;
+  const named = tools.filter(({ vendors }) => new RegExp(`(?<![\\w-])${vendors}(?![\\w-])`).test(words));
+  return named.length === 1 ? named[0]?.name : undefined;
 }
 
 const hints: { readonly [C in ModelErrorCode]?: string } = {
@@ -82,10 +96,10 @@ function made(
   code: ModelErrorCode,
   what: string,
   scene: ErrorScene,
-  retryAfterMs?: number,
+  more: { readonly retryAfterMs?: number | undefined; readonly tool?: string | undefined } = {},
 ): ModelError {
   const text = `The provider "${scene.provider}" did not answer for "${scene.model}": ${what}`;
-  return new ModelError(code, withoutSecrets(text, scene), { retryAfterMs });
+  return new ModelError(code, withoutSecrets(text, scene), more);
 }
 
 /** One line of the vendor's words, without what must not be told. */

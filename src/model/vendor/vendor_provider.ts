@@ -35,6 +35,8 @@ export interface VendorOptions {
   readonly prices?: ModelPrices | undefined;
   /** What the vendor's protocol takes besides. */
   readonly providerOptions?: SharedV4ProviderOptions | undefined;
+  /** Requests at once. */
+  readonly concurrency?: number | undefined;
   /** Most that one answer may have, whatever is asked for. */
   readonly outputTokensMax?: number | undefined;
 }
@@ -44,6 +46,7 @@ export function createVendorProvider(options: VendorOptions): ModelProvider {
   return {
     name: options.provider,
     capabilities: options.capabilities,
+    ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
     generate: (request, signal) => generate(options, request, signal),
   };
 }
@@ -57,7 +60,14 @@ async function* generate(
   const heard: Heard = { isWhole: false };
   const names = namesOf(request);
   const answer = new AnswerStream({ identity, provider, names, prices });
-  const scene = (): ErrorScene => ({ provider, model: identity.model, secrets, nowMs: clock.now() });
+  const told = request.tools.map(({ name }) => ({ name, vendors: names.toVendor(name) }));
+  const scene = (): ErrorScene => ({
+    provider,
+    model: identity.model,
+    secrets,
+    nowMs: clock.now(),
+    tools: told,
+  });
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
   try {
     const hasEndMark = identity.kind === "openai_compatible";
