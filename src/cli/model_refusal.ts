@@ -4,7 +4,7 @@ import type { ModelDirectory } from "../model/model_directory.ts";
 import type { Cli } from "./cli.ts";
 import { UsageError } from "./exit.ts";
 
-/** The models of this host; undefined if it has none besides scripts. */
+/** The models of this host. Loaded here: most commands need none of them. */
 export async function openModels(cli: Cli, config: HostConfig): Promise<ModelDirectory> {
   const { openDirectory } = await import("../host/host_models.ts");
   return await openDirectory(config, cli.env);

@@ -1,10 +1,10 @@
 /** `troupe models`. */
 import { readHostSettings } from "../host/home.ts";
-import { openDirectory } from "../host/host_models.ts";
 import type { FoundModel } from "../model/model_directory.ts";
 import { type Cli, defineCommand, jsonOption } from "./cli.ts";
 import { CheckFailedError, exitCodes } from "./exit.ts";
 import { jsonLine } from "./json_line.ts";
+import { openModels } from "./model_refusal.ts";
 import { printTable } from "./table.ts";
 
 /** Lists the models of this host. */
@@ -21,7 +21,7 @@ export const command = defineCommand({
   examples: ["troupe models", "troupe models local/llama3.2", "troupe models fast --json"],
   run: async ({ cli, options, args: [name] }) => {
     const settings = await readHostSettings(cli.env);
-    const directory = await openDirectory(settings.config, cli.env);
+    const directory = await openModels(cli, settings.config);
     const found = name === undefined ? directory.list() : [directory.find(name)];
     show(cli, found, options.json);
     const [only] = found;
