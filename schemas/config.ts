@@ -6,6 +6,7 @@ import { ImplementationRef } from "./governance.ts";
 import { Digest } from "./ids.ts";
 import { NetworkConfig } from "./network.ts";
 import { TrustLevel } from "./provenance.ts";
+import { ModelConfigs, ProviderConfigs } from "./provider.ts";
 import { SecretSources } from "./secret.ts";
 
 /**
@@ -86,6 +87,10 @@ export const HostConfig = z.strictObject({
   network: NetworkConfig.prefault({}),
   /** Programs that bring tools, by name. One that does not stand here may bring tools too, as a third party. */
   programs: z.record(z.string().max(64), KnownProgram).default({}),
+  /** Who serves models. Nobody but the scripted provider without it. */
+  providers: ProviderConfigs.default({}),
+  /** Names that agents may use for models. */
+  models: ModelConfigs.default({}),
   /** Secrets by name, never by value: where each one is. They are taken out of everything that comes in. */
   secrets: SecretSources.default({}),
 });

@@ -158,6 +158,7 @@ export async function openTroupe(options: TroupeOptions): Promise<ActorClient> {
     workspace: await Deno.realPath(workspace),
     ...(script === undefined ? {} : { script: await Deno.realPath(script) }),
     digest: seams.digest,
+    host: { config, env },
   });
   const host = await openOwner({
     location: store,

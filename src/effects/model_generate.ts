@@ -9,7 +9,7 @@ import { limits } from "../../schemas/limits.ts";
 import { ModelAnswer, type ModelMessage, type ModelRequest } from "../../schemas/model.ts";
 import type { ToolSpec } from "../../schemas/tool.ts";
 import { AnswerCollector, type Collected } from "../model/collect.ts";
-import { ModelError, type ModelProvider } from "../model/provider.ts";
+import { ModelError, type ModelProvider, splitModel } from "../model/provider.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
 import { type CleanAnswer, cleanAnswer, cleanFailure } from "./clean.ts";
@@ -23,7 +23,7 @@ import type { Round, RoundPrepare } from "./round_prepare.ts";
 /** Options of {@linkcode createModelGenerate}. */
 export interface ModelGenerateOptions {
   /**
-   * The provider of a name, the part of a model string before the slash. `root` is the session that asks: each agent
+   * The provider of a name, the part of a model string before the slash, or all of it. `root` is the session that asks: each agent
    * may have its own script; `model` is the whole string. Undefined if there is none.
    */
   readonly providerOf: (
@@ -73,9 +73,9 @@ async function generate(
   signal: AbortSignal,
 ): Promise<PerformerResult> {
   const { args } = call.request;
-  const slash = args.model.indexOf("/");
-  const provider = await options.providerOf(args.model.slice(0, slash), call.root, args.model);
-  if (slash < 0 || provider === undefined) {
+  const [name, model] = splitModel(args.model);
+  const provider = await options.providerOf(name, call.root, args.model);
+  if (provider === undefined) {
     return failed(
       failure("model_unknown", `No provider serves the model "${args.model}": correct the agent's model`),
     );
@@ -91,7 +91,7 @@ async function generate(
   const round = await preparedRound({ call, messages, tools, signal }, catalog, options);
   if ("failure" in round) return failed(round.failure);
   const request: ModelRequest = {
-    model: args.model.slice(slash + 1),
+    model,
     messages: [...round.messages],
     tools: [...round.tools],
     toolChoice: args.toolChoice,

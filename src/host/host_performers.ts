@@ -20,6 +20,7 @@ import { builtinTools } from "../tools/builtin.ts";
 import { type CommandWorkOptions, createCommandWork } from "../tasks/command_work.ts";
 import type { ToolBlobs } from "../tools/tool.ts";
 import { createHostMcpCall } from "./host_mcp_call.ts";
+import type { HostModels } from "./host_models.ts";
 import { SessionPlaces } from "./session_places.ts";
 
 /** What a host gives to commands. */
@@ -34,6 +35,8 @@ export interface HostReach {
   readonly commands: HostCommands;
   /** The one way out by HTTP. */
   readonly http: Pick<GuardedClient, "fetch">;
+  /** Who is asked besides scripts. */
+  readonly models?: Pick<HostModels, "open">;
   readonly pins?: ToolReview;
   /** What sessions may read of the past; by default themselves. */
   readonly history?: HistoryScope;
@@ -42,9 +45,9 @@ export interface HostReach {
 /** Makes the performers of a host. */
 export function createHostPerformers(
   services: HostServices,
-  { connections, commands, http, pins, history }: HostReach,
+  { connections, commands, http, models, pins, history }: HostReach,
 ): HostPerformers {
-  const places = new SessionPlaces(services);
+  const places = new SessionPlaces(services, models);
   const { conversations, catalogOf, journal, rawArguments, redactor, seams } = services;
   const call = createToolCall({
     tools: builtinTools,

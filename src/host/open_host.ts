@@ -29,6 +29,7 @@ import type { ActingHost } from "./host.ts";
 import { createHostPerformers, type HostCommands } from "./host_performers.ts";
 import { createDoorRedactor, type DoorOptions } from "../effects/clean.ts";
 import type { KnownSecrets } from "../redact/known_secrets.ts";
+import { HostModels, openDirectory } from "./host_models.ts";
 import { createLocalHost } from "./local_host.ts";
 import { makeKnown } from "./known.ts";
 import { readSecrets } from "./secrets.ts";
@@ -90,6 +91,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     const known = makeKnown(secrets, { log, token: isShared ? env(tokenVariable) : undefined });
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
+    const models = new HostModels({ directory: await openDirectory(config, env), known, clock, log });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
     const logs = new TaskLogs();
     const commands = commandsOf({ ...options, registry, homes, valueOf, known, logs });
@@ -105,7 +107,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
       seams,
       performers: (services) => {
         made.services = services;
-        const reach = { connections, commands, http, pins: pinsOf(env), history };
+        const reach = { connections, commands, http, models, pins: pinsOf(env), history };
         const performers = createHostPerformers(services, reach);
         return options.around?.performers(performers) ?? performers;
       },
@@ -121,7 +123,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     answerers.denyUnheard(runtime.questions, (root) => sessionsAbove(runtime.kernel.records, root));
     const declarer = declarerOf(options, new Set(valueOf.keys()));
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
-    const own = { registry, homes, http, farewell, logs, declarer, answerers };
+    const own = { registry, homes, http, models, farewell, logs, declarer, answerers };
     return await openWithDoor({ lock, beside: location, isShared, runtime, config, seams, ...own });
   } catch (error) {
     registry.killAll();
@@ -220,6 +222,7 @@ interface Opened {
   readonly registry: ProcessRegistry;
   readonly homes: PrivateHomes;
   readonly http: GuardedClient;
+  readonly models: HostModels;
   readonly farewell: () => Promise<void>;
   readonly logs: TaskLogs;
 }
@@ -248,6 +251,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       await runtime.stop();
       programs.stop();
       http.close();
+      opened.models.close();
       await registry.closeAll();
       await homes.release();
       await lock.release();
