@@ -2,6 +2,7 @@
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
+import type { TokenView } from "../../schemas/access.ts";
 import type { TaskRecord } from "../../schemas/task.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
@@ -68,6 +69,14 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
     untilTaskEnded: async (session, task, signal) =>
       await client.call("task_end", { session, task }, { signal }) ?? undefined,
     followTask: (session, task, { follow, signal }) => followTask(client, { session, task, follow }, signal),
+    listTokens: async () => {
+      const tokens: TokenView[] = [];
+      await client.call("tokens", {}, { onItem: (piece) => tokens.push(...piece) });
+      return tokens;
+    },
+    issueToken: (order) => client.call("token_issue", { ...order, scopes: [...order.scopes] }),
+    rotateToken: (token, expiresAt) => client.call("token_rotate", { token, expiresAt }),
+    revokeToken: (token) => client.call("token_revoke", { token }),
     deleteSchedule: (schedule) => client.call("unschedule", { schedule }),
     listQuestions: async () => {
       const questions: OpenQuestion[] = [];

@@ -72,17 +72,33 @@ export async function readHostSettings(env: Env): Promise<HostSettings> {
   const serverPaths = settings.config.server_paths.map((path) => besideConfig(path, env, settings));
   return {
     ...settings,
-    config: { ...settings.config, secrets: absoluteSecrets(env, settings), server_paths: serverPaths },
+    config: {
+      ...settings.config,
+      secrets: absoluteSecrets(env, settings),
+      server_paths: serverPaths,
+      api: absoluteApi(env, settings),
+    },
   };
 }
 
 /** Files of secrets are named as other files of the configuration are: beside it, or below the user's folder. */
 function absoluteSecrets(env: Env, settings: HostSettings): SecretSources {
-  const sources = Object.entries(settings.config.secrets).map(([name, source]) => {
-    const isFile = source.startsWith("file:");
-    return [name, isFile ? `file:${besideConfig(source.slice("file:".length), env, settings)}` : source];
-  });
+  const sources = Object.entries(settings.config.secrets).map(([name, source]) => [
+    name,
+    absoluteSource(source, env, settings),
+  ]);
   return Object.fromEntries(sources);
+}
+
+function absoluteSource(source: string, env: Env, settings: HostSettings): string {
+  return source.startsWith("file:")
+    ? `file:${besideConfig(source.slice("file:".length), env, settings)}`
+    : source;
+}
+
+function absoluteApi(env: Env, settings: HostSettings): HostConfig["api"] {
+  const { jwt } = settings.config.api;
+  return jwt === undefined ? {} : { jwt: { ...jwt, key: absoluteSource(jwt.key, env, settings) } };
 }
 
 /** Where the store is: what was asked for, `$TROUPE_STORE`, the configuration, or the user's data folder. */
