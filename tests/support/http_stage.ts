@@ -6,21 +6,24 @@ import type { Authenticator } from "../../src/api/authenticator.ts";
 import type { Caller } from "../../src/api/caller.ts";
 import { openFolderShelf } from "../../src/api/folder_shelf.ts";
 import { type HttpServer, type HttpServerOptions, openHttpServer } from "../../src/api/http/http_server.ts";
-import { openOwner } from "../../src/host/open_host.ts";
+import { openOwner, type OwnerHost } from "../../src/host/open_host.ts";
 import type { LogEvent, Seams } from "../../src/seams.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 
 /** A server with everything behind it. */
 export interface HttpStage {
   readonly server: HttpServer;
+  readonly host: OwnerHost;
+  /** The folder of the store `store.db`. */
+  readonly folder: string;
   readonly logged: readonly LogEvent[];
   /** Asks as a principal, by its token: `p1`, `p2`, or `operator`. */
   ask(path: string, init?: AskInit): Promise<Response>;
   /** Says exactly these bytes, and gives what is answered until the other side ends, or `until` was said. */
   raw(text: string, until?: RegExp): Promise<string>;
   connect(): Promise<Deno.TcpConn>;
-  /** Closes the server and opens another one at the same port and store. */
-  reopen(): Promise<void>;
+  /** Closes the server and opens another one at the same port and store; `between`, nobody holds the store. */
+  reopen(between?: () => Promise<void>): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -39,6 +42,8 @@ export interface HttpStageOptions
   readonly script?: string;
   readonly config?: unknown;
   readonly seams?: (seams: Seams) => Seams;
+  /** Makes the way in from the host, anew for each server. */
+  readonly access?: (host: OwnerHost, seams: Seams) => Promise<Authenticator>;
 }
 
 const operator: Caller = {
@@ -94,8 +99,8 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
     });
     const api = await host.openApi({ shelf, mode: "default" });
     const server = await openHttpServer({
-      authenticator: byName,
       ...options,
+      authenticator: await options.access?.(host, seams) ?? options.authenticator ?? byName,
       api,
       seams,
       hostname: "127.0.0.1",
@@ -114,6 +119,10 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
   };
   const connect = () => Deno.connect({ hostname: "127.0.0.1", port });
   return {
+    get host() {
+      return opened.host;
+    },
+    folder,
     get server() {
       return opened.server;
     },
@@ -137,8 +146,9 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
       await connection.write(new TextEncoder().encode(text)).catch(() => {});
       return await heard(connection, until);
     },
-    reopen: async () => {
+    reopen: async (between) => {
       await close();
+      await between?.();
       opened = await open(port);
     },
     end: async () => {
