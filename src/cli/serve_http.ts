@@ -44,19 +44,10 @@ export async function serveHttp(
   }
   const settings = await readHostSettings(env);
   const workspace = await workspaceOf(cli, given.workspace, settings);
-  const [
-    { openOwner },
-    { openFolderShelf },
-    { openTokenFile },
-    { createAccess },
-    { JwtAccess },
-    { openHttpServer },
-  ] = await Promise.all([
+  const [{ openOwner }, { openFolderShelf }, { openAccess }, { openHttpServer }] = await Promise.all([
     import("../host/open_host.ts"),
     import("../api/folder_shelf.ts"),
-    import("../api/token_file.ts"),
     import("../api/access/access.ts"),
-    import("../api/access/jwt.ts"),
     import("../api/http/http_server.ts"),
   ]);
   const shelf = await openFolderShelf({
@@ -79,13 +70,9 @@ export async function serveHttp(
     }));
   try {
     const api = await host.openApi({ shelf, mode: given.mode ?? "default" });
-    const file = await openTokenFile(host.beside, seams.digest);
     const { jwt } = settings.config.api;
-    const authenticator = createAccess({
-      file,
-      tokens: isAddress(location) ? undefined : await host.openTokens(),
-      jwt: jwt === undefined ? undefined : await JwtAccess.open(jwt, env, seams.clock),
-    });
+    const isShared = isAddress(location);
+    const authenticator = await openAccess({ host, isShared, jwt, env, seams });
     const { rate = apiLimits.rate.perSecond } = given;
     const server = await listen(openHttpServer, {
       api,
@@ -95,7 +82,7 @@ export async function serveHttp(
       port: given.port ?? 0,
       rate: rate === 0 ? undefined : { perSecond: rate, burst: rate * 2 },
     });
-    cli.terminal.err.line(`The token is in ${file.path}`);
+    cli.terminal.err.line(`The token is in ${authenticator.path}`);
     // The line is what programs wait for, so it is the output, and says all that they need.
     cli.terminal.out.line(server.url);
     return await serveUntilAsked(cli, server, host);

@@ -2,7 +2,6 @@
 import type { Entry, RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
-import type { TokenView } from "../../schemas/access.ts";
 import type { TaskRecord } from "../../schemas/task.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import type { OpenQuestion } from "../effects/question_ask.ts";
@@ -12,6 +11,7 @@ import type { ActorState } from "../why/actor_state.ts";
 import type { TurnReport } from "../turn_report.ts";
 import type { DoorClient } from "./client.ts";
 import { type DoorItem, type DoorParams, readQuestion } from "./protocol.ts";
+import { remoteTokens } from "./remote_tokens.ts";
 
 const entriesPerStretch = 2_000;
 
@@ -69,14 +69,7 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
     untilTaskEnded: async (session, task, signal) =>
       await client.call("task_end", { session, task }, { signal }) ?? undefined,
     followTask: (session, task, { follow, signal }) => followTask(client, { session, task, follow }, signal),
-    listTokens: async () => {
-      const tokens: TokenView[] = [];
-      await client.call("tokens", {}, { onItem: (piece) => tokens.push(...piece) });
-      return tokens;
-    },
-    issueToken: (order) => client.call("token_issue", { ...order, scopes: [...order.scopes] }),
-    rotateToken: (token, expiresAt) => client.call("token_rotate", { token, expiresAt }),
-    revokeToken: (token) => client.call("token_revoke", { token }),
+    ...remoteTokens(client),
     deleteSchedule: (schedule) => client.call("unschedule", { schedule }),
     listQuestions: async () => {
       const questions: OpenQuestion[] = [];

@@ -39,8 +39,8 @@ export class LazyTokens {
 
   /** The one desk of this runtime. A failure is told to who asked, and the next one tries again. */
   readonly open = (): Promise<TokenDesk> => {
-    const opened = this.#desk ??= import("../api/access/token_desk.ts").then(({ TokenDesk }) =>
-      TokenDesk.open(this.#kernel)
+    const opened = this.#desk ??= import("../api/access/token_desk.ts").then(({ openTokenDesk }) =>
+      openTokenDesk(this.#kernel)
     );
     opened.catch(() => this.#desk = undefined);
     return opened;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import type { JwtConfig } from "../../schemas/api_config.ts";
-import { JwtAccess } from "../../src/api/access/jwt.ts";
+import { openJwtAccess } from "../../src/api/access/jwt.ts";
 import { type HttpStage, onHttpStage } from "../support/http_stage.ts";
 import { byTokens } from "../support/token_access.ts";
 
@@ -14,7 +14,10 @@ const base = {
   principal: "program",
 } as const;
 const shared: JwtConfig = { ...base, algorithm: "HS256", key: "env:JWT_KEY" };
-const secondsNow = () => Math.floor(Date.now() / 1_000);
+
+function secondsNow(): number {
+  return Math.floor(Date.now() / 1_000);
+}
 
 /** Claims that are good, but for what is given. */
 function claims(change: JWTPayload = {}): JWTPayload {
@@ -101,7 +104,7 @@ Deno.test("a JSON Web Token opens with what its claims say, and never with what 
         await body?.cancel();
         assert.ok(status === 401 || status === 429, `${what}: ${status}`);
       }
-      const way = await JwtAccess.open(shared, () => secret, { now: Date.now });
+      const way = await openJwtAccess(shared, () => secret, { now: Date.now });
       for (const [what, token] of Object.entries(bad)) {
         const refused = await way.authenticate({ authorization: `Bearer ${token}`, peer: "127.0.0.1" });
         assert.ok("message" in refused && refused.code === "token_invalid", what);
@@ -135,7 +138,7 @@ Deno.test("with EdDSA the public key is taken for nothing else, and a stream end
 
 Deno.test("a key that cannot be had, or is none, is refused before anything is served", async () => {
   const open = (config: JwtConfig, key: string | undefined) =>
-    JwtAccess.open(config, () => key, { now: () => 0 });
+    openJwtAccess(config, () => key, { now: () => 0 });
   await assert.rejects(open(shared, undefined), { code: "jwt_key_invalid" });
   await assert.rejects(open(shared, "short"), { code: "jwt_key_invalid", message: /at least 32 bytes/ });
   await assert.rejects(open({ ...shared, algorithm: "EdDSA" }, secret), { code: "jwt_key_invalid" });

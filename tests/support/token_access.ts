@@ -2,9 +2,7 @@
 import type { ApiScope } from "../../schemas/api_scope.ts";
 import type { JwtConfig } from "../../schemas/api_config.ts";
 import type { Principal } from "../../schemas/principal.ts";
-import { createAccess } from "../../src/api/access/access.ts";
-import { JwtAccess } from "../../src/api/access/jwt.ts";
-import { openTokenFile } from "../../src/api/token_file.ts";
+import { openAccess } from "../../src/api/access/access.ts";
 import type { IssuedToken } from "../../src/host/host_tokens.ts";
 import type { HttpStage, HttpStageOptions } from "./http_stage.ts";
 
@@ -13,13 +11,13 @@ export function byTokens(
   jwt?: { readonly config: JwtConfig; readonly variables: { readonly [name: string]: string } },
 ): Pick<HttpStageOptions, "access"> {
   return {
-    access: async (host, { digest, clock }) =>
-      createAccess({
-        file: await openTokenFile(host.beside, digest),
-        tokens: await host.openTokens(),
-        jwt: jwt === undefined
-          ? undefined
-          : await JwtAccess.open(jwt.config, (name) => jwt.variables[name], clock),
+    access: (host, seams) =>
+      openAccess({
+        host,
+        isShared: false,
+        jwt: jwt?.config,
+        env: (name) => jwt?.variables[name],
+        seams,
       }),
   };
 }

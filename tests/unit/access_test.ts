@@ -13,8 +13,13 @@ import { ActorApiError } from "../../src/client.ts";
 import { ApiScope } from "../../schemas/api_scope.ts";
 import { flush } from "../support/puppet.ts";
 
-const id = (at: number) => TokenId.parse(`tok_${String(at).padStart(26, "0")}`);
-const digest = (at: number) => `sha256:${String(at).padStart(64, "0")}`;
+function id(at: number): TokenId {
+  return TokenId.parse(`tok_${String(at).padStart(26, "0")}`);
+}
+
+function digest(at: number): string {
+  return `sha256:${String(at).padStart(64, "0")}`;
+}
 
 function issue(at: number, expiresAt: number | null = null): AuditMessage {
   return AuditMessage.parse({

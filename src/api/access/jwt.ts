@@ -16,31 +16,21 @@ import type { Caller } from "../caller.ts";
 import { bearerOf, tokenInvalid } from "../token_file.ts";
 
 type Jose = typeof import("jose");
+type JwtKey = CryptoKey | Uint8Array;
 
 /** Knows callers by JSON Web Tokens. */
 export class JwtAccess implements Authenticator {
   readonly #config: JwtConfig;
   readonly #jose: Jose;
-  readonly #key: CryptoKey | Uint8Array;
+  readonly #key: JwtKey;
   readonly #clock: Pick<Clock, "now">;
 
-  private constructor(config: JwtConfig, jose: Jose, key: CryptoKey | Uint8Array, clock: Pick<Clock, "now">) {
+  /** See {@linkcode openJwtAccess}. */
+  constructor(config: JwtConfig, jose: Jose, key: JwtKey, clock: Pick<Clock, "now">) {
     this.#config = config;
     this.#jose = jose;
     this.#key = key;
     this.#clock = clock;
-  }
-
-  /** Reads the key. Refuses one that cannot be had, or is none, with `jwt_key_invalid`. */
-  static async open(config: JwtConfig, env: Env, clock: Pick<Clock, "now">): Promise<JwtAccess> {
-    // Loaded here: who has configured no such tokens pays nothing for them.
-    const jose = await import("jose");
-    const [{ value, problem } = { value: undefined, problem: "it cannot be read" }] = await readSecrets(
-      { jwt: config.key },
-      env,
-    );
-    if (value === undefined) throw keyInvalid(problem ?? "it cannot be read");
-    return new JwtAccess(config, jose, await keyOf(jose, config, value), clock);
   }
 
   async authenticate({ authorization }: RequestHead): Promise<Caller | ApiFailure> {
@@ -67,13 +57,26 @@ export class JwtAccess implements Authenticator {
   }
 }
 
+/** Reads the key. Refuses one that cannot be had, or is none, with `jwt_key_invalid`. */
+export async function openJwtAccess(
+  config: JwtConfig,
+  env: Env,
+  clock: Pick<Clock, "now">,
+): Promise<JwtAccess> {
+  // Loaded here: who has configured no such tokens pays nothing for them.
+  const jose = await import("jose");
+  const [read] = await readSecrets({ jwt: config.key }, env);
+  if (read?.value === undefined) throw keyInvalid(read?.problem ?? "it cannot be read");
+  return new JwtAccess(config, jose, await keyOf(jose, config, read.value), clock);
+}
+
 /** Throws for a right that there is not: who issues it means something else than we do. */
 function readScopes(claim: unknown): readonly ApiScope[] {
   const names = typeof claim === "string" ? claim.split(" ").filter((name) => name !== "") : claim;
   return ApiScope.array().max(ApiScope.options.length).parse(names);
 }
 
-async function keyOf(jose: Jose, { algorithm }: JwtConfig, text: string): Promise<CryptoKey | Uint8Array> {
+async function keyOf(jose: Jose, { algorithm }: JwtConfig, text: string): Promise<JwtKey> {
   if (algorithm === "HS256") {
     const secret = new TextEncoder().encode(text);
     if (secret.length >= accessLimits.jwtSecretBytesMin) return secret;

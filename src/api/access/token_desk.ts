@@ -43,28 +43,14 @@ export class TokenDesk implements Authenticator {
   #told: Promise<void> = Promise.resolve();
   #alarm = new AbortController();
 
-  private constructor(kernel: Kernel, audit: string) {
+  /** See {@linkcode openTokenDesk}. */
+  constructor(kernel: Kernel, audit: string) {
     this.#kernel = kernel;
     this.#audit = audit;
     this.#refusals = new Refusals(
       kernel.seams.clock,
       (told) => void (this.#told = this.#tell({ type: "access.refused", ...told })),
     );
-  }
-
-  /** Reads the tokens of a store, and makes the record of access if there is none. */
-  static async open(kernel: Kernel): Promise<TokenDesk> {
-    const { journal } = kernel;
-    if (journal.ownership.isShared) {
-      throw new KernelError(
-        "tokens_not_shared",
-        "A store that several processes share issues no tokens: use the token file, or api.jwt in troupe.yaml",
-      );
-    }
-    const audit = await findAudit(journal, kernel.records.values()) ?? await createAudit(kernel);
-    const desk = new TokenDesk(kernel, audit);
-    await desk.#advance();
-    return desk;
   }
 
   async authenticate({ authorization }: RequestHead): Promise<Caller | ApiFailure> {
@@ -138,13 +124,13 @@ export class TokenDesk implements Authenticator {
     });
     await accepted();
     const told = TokenReply.parse((await reply).value);
-    await this.#advance();
+    await this.advance();
     if (told.result === "done") return told.token;
     throw new KernelError(told.code, told.message);
   }
 
   /** Takes what is new in the stream. */
-  #advance(): Promise<void> {
+  advance(): Promise<void> {
     const { journal } = this.#kernel;
     this.#reading = this.#reading.then(async () => {
       for await (const page of journal.readPages(this.#audit, this.#fold.seq + 1)) {
@@ -208,6 +194,21 @@ export class TokenDesk implements Authenticator {
     }
     return promise;
   }
+}
+
+/** Reads the tokens of a store, and makes the record of access if there is none. */
+export async function openTokenDesk(kernel: Kernel): Promise<TokenDesk> {
+  const { journal } = kernel;
+  if (journal.ownership.isShared) {
+    throw new KernelError(
+      "tokens_not_shared",
+      "A store that several processes share issues no tokens: use the token file, or api.jwt in troupe.yaml",
+    );
+  }
+  const audit = await findAudit(journal, kernel.records.values()) ?? await createAudit(kernel);
+  const desk = new TokenDesk(kernel, audit);
+  await desk.advance();
+  return desk;
 }
 
 async function createAudit(kernel: Kernel): Promise<string> {
