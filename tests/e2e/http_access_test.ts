@@ -73,6 +73,20 @@ Deno.test("a token opens for its principal alone, stands nowhere, and once revok
     for (const { secret } of [one, two]) assert.ok(!written.includes(secret.slice(7)));
   }));
 
+Deno.test("a stream ends when its token expires, though nothing is asked for", () =>
+  onHttpStage(byTokens(), async (stage) => {
+    const { secret } = await stage.host.issueToken({
+      principal: { kind: "program", id: "brief" },
+      scopes: someScopes,
+      expiresAt: Date.now() + 1_000,
+    });
+    const watch = await stage.ask(`/actors/${await spawned(stage, secret)}/watch?view=state`, {
+      token: secret,
+    });
+    assert.equal(watch.status, 200);
+    assert.match(await watch.text(), /event: error\ndata: {"code":"token_invalid"[^\n]*\n\n$/);
+  }));
+
 Deno.test("an answer that is waited for while its token is revoked is not given to it, and its turn goes on", () =>
   onHttpStage({
     ...byTokens(),

@@ -4,8 +4,10 @@ import { changeTokens, isValid } from "../../actors/access.ts";
 import { accessLimits } from "../../schemas/access_limits.ts";
 import { AuditMessage, TokenId, type TokenRecord } from "../../schemas/access.ts";
 import { clarify } from "../../src/tools/clarify.ts";
+import { RootRecord } from "../../schemas/entry.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import { readLifetime } from "../../src/cli/token/lifetime.ts";
+import { findAudit } from "../../src/api/access/token_fold.ts";
 import { createApiToken } from "../../src/door/token.ts";
 import { cleanText, createDoorRedactor } from "../../src/effects/clean.ts";
 import { openApiStage, programScopes, someProgram } from "../support/api_stage.ts";
@@ -82,6 +84,26 @@ Deno.test("a token is revoked once, for good, and rotated once, while it opens",
   assert.deepEqual([again.code, again.tokens[0]?.revokedAt], ["done", 1_100]);
   assert.equal(after([revoke(9)]).code, "token_not_found");
   assert.equal(after([issue(1), revoke(1), rotate(2)]).code, "token_ended");
+});
+
+Deno.test("an audit that was taken out of service, or was cut, is not the one in use, nor is another installation's (CM-4)", async () => {
+  const installation = `ins_${"1".repeat(26)}`;
+  const bornIn = (address: string) => address.endsWith("foreign") ? `ins_${"2".repeat(26)}` : installation;
+  const journal = {
+    format: { format: 1, minReader: 1, createdAt: 0, installation },
+    async *readPages(address: string) {
+      const body = { machine: "audit", code: digest(1), input: { address, installation: bornIn(address) } };
+      yield [{ v: 1, seq: 1, at: 0, kind: "created", type: "audit", cause: 1, epoch: 1, body }] as const;
+    },
+  };
+  const record = (address: string, createdAt: number, rest = {}) =>
+    RootRecord.parse({ v: 1, address, kind: "audit", createdAt, status: "active", title: "", ...rest });
+  const found = (...records: readonly RootRecord[]) => findAudit(journal as never, records);
+  const main = record("audit/main", 1);
+  const cut = { cut: { seq: 1, lost: 2, epoch: 1 } };
+  assert.equal(await found(main, record("audit/foreign", 2), record("audit/cut", 3, cut)), "audit/main");
+  assert.equal(await found(main, record("audit/later", 2)), "audit/later");
+  assert.equal(await found({ ...main, status: "quarantined" }, record("audit/foreign", 2)), undefined);
 });
 
 Deno.test("the life of a token is given in minutes, hours or days, within bounds, or as never", () => {

@@ -128,18 +128,33 @@ async function answered(c: Asked, answering: Answering, caller: Caller): Promise
     : readQuery(new URL(c.req.url).searchParams);
   const params = withPath(method, given, named === undefined ? undefined : { name: named, value });
   const key = only(incoming.rawHeaders, "idempotency-key");
-  const { ended } = caller;
-  const signal = ended === undefined ? gone : AbortSignal.any([gone, ended]);
-  const request = { caller, method, params, key, signal };
+  const request = { caller, method, params, key, signal: gone };
   if (method === "watch") return await watched(c, answering, request);
   if (method === "export") return await exported(api, request);
   // The same reply as before is no second creation (GA-47).
   const isRepeat = method === "spawn" && await api.wasAsked(caller, key);
-  const result = await api.call(request);
-  // Revoked while it was waited for: what was accepted goes on, but not for whoever holds that token.
-  if (ended?.aborted) throw tokenInvalid();
+  const result = await called(api, request);
   const isNew = method !== "spawn" || (!isRepeat && (result as { readonly is_new: boolean }).is_new);
   return Response.json(result, { status: isNew ? route.status : 200 });
+}
+
+/** The result of a call, unless its token ends while it is waited for: what was accepted goes on, but for somebody else. */
+async function called(api: ActorApi, request: Request_): Promise<unknown> {
+  const { caller: { ended }, signal: gone } = request;
+  if (ended === undefined) return await api.call(request);
+  const [stop, over] = [new AbortController(), new AbortController()];
+  // The token outlives the request: nothing of it stays behind there.
+  for (const one of [gone, ended]) {
+    one.addEventListener("abort", () => stop.abort(), { once: true, signal: over.signal });
+    if (one.aborted) stop.abort();
+  }
+  try {
+    return await api.call({ ...request, signal: stop.signal });
+  } finally {
+    over.abort();
+    // deno-lint-ignore no-unsafe-finally -- whatever came of it is not for whoever holds that token
+    if (ended.aborted) throw tokenInvalid();
+  }
 }
 
 /** Who asks. Refuses without a look at the body, and soon without a look at the token too (B08, B15). */

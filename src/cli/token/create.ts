@@ -13,7 +13,8 @@ export const command = defineCommand({
   about: [
     "Issues a token and prints it: the store keeps only its hash. Whoever sends it acts as PRINCIPAL, sees what that one",
     "began, and may do what SCOPES say:",
-    `${ApiScope.options.join(", ")}.`,
+    `${ApiScope.options.slice(0, 7).join(", ")},`,
+    `${ApiScope.options.slice(7).join(", ")}.`,
     `${personScopes.join(" and ")} are for persons: operator:ID, who sees every agent, and user:ID.`,
   ],
   options: {
