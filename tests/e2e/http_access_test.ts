@@ -4,7 +4,7 @@ import type { Entry } from "../../schemas/entry.ts";
 import { accessLimits } from "../../schemas/access_limits.ts";
 import { keys } from "../../src/journal/keys.ts";
 import type { Seams } from "../../src/seams.ts";
-import { type HttpStage, onHttpStage } from "../support/http_stage.ts";
+import { type HttpStage, onHttpStage, wholeOf } from "../support/http_stage.ts";
 import { byTokens, issue, someScopes } from "../support/token_access.ts";
 
 const traced = { "x-trace-id": "t" };
@@ -60,7 +60,7 @@ Deno.test("a token opens for its principal alone, stands nowhere, and once revok
     const revoked = await stage.host.revokeToken(one.token.id);
     assert.ok(revoked.revokedAt !== null);
     // The stream ends by itself, and the very connection that was good before is not any more.
-    assert.match(await watches[0]!.text(), /event: error\ndata: {"code":"token_invalid"[^\n]*\n\n$/);
+    assert.match(await wholeOf(watches[0]!), /event: error\ndata: {"code":"token_invalid"[^\n]*\n\n$/);
     assert.equal(await onKept(), "401");
     assert.deepEqual(await told(stage, "/agents", one.secret), nobody);
     assert.equal((await told(stage, "/agents", two.secret)).status, 200);
@@ -84,7 +84,7 @@ Deno.test("a stream ends when its token expires, though nothing is asked for", (
       token: secret,
     });
     assert.equal(watch.status, 200);
-    assert.match(await watch.text(), /event: error\ndata: {"code":"token_invalid"[^\n]*\n\n$/);
+    assert.match(await wholeOf(watch), /event: error\ndata: {"code":"token_invalid"[^\n]*\n\n$/);
   }));
 
 Deno.test("an answer that is waited for while its token is revoked is not given to it, and its turn goes on", () =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import type { JwtConfig } from "../../schemas/api_config.ts";
 import { openJwtAccess } from "../../src/api/access/jwt.ts";
-import { type HttpStage, onHttpStage } from "../support/http_stage.ts";
+import { type HttpStage, onHttpStage, wholeOf } from "../support/http_stage.ts";
 import { byTokens } from "../support/token_access.ts";
 
 const secret = "a shared secret of more than 32 bytes";
@@ -128,7 +128,7 @@ Deno.test("with EdDSA the public key is taken for nothing else, and a stream end
     const brief = await sign({ scope, exp: secondsNow() - 29 });
     const watch = await stage.ask(`/actors/${address}/watch?view=state`, { token: brief });
     assert.equal(watch.status, 200);
-    assert.match(await watch.text(), /event: error\ndata: {"code":"token_invalid"/);
+    assert.match(await wholeOf(watch), /event: error\ndata: {"code":"token_invalid"/);
     assert.match(await told(stage, brief), /^401/);
     // The public key is known to everybody: as the secret of HS256 it must open nothing.
     assert.match(await told(stage, await signed(claims(), { alg: "HS256" }, pem)), /^401/);

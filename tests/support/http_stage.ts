@@ -172,6 +172,17 @@ export async function heard(connection: Deno.Conn, until: RegExp): Promise<strin
   return text;
 }
 
+/** What a stream says until it ends. One that does not end in time is a failure, not a wait. */
+export async function wholeOf(answer: Response): Promise<string> {
+  const late = Promise.withResolvers<string>();
+  const timer = setTimeout(() => late.resolve("the stream goes on"), 10_000);
+  const text = answer.text();
+  text.catch(() => {});
+  const first = await Promise.race([text, late.promise]);
+  clearTimeout(timer);
+  return first;
+}
+
 /** Plays a test on a stage of its own. */
 export async function onHttpStage(
   options: HttpStageOptions,
