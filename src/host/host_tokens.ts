@@ -1,5 +1,6 @@
 /** What an operator can do with the tokens of a store, whoever holds it. */
 import type { TokenId, TokenView } from "../../schemas/access.ts";
+import { apiLimits } from "../../schemas/api_limits.ts";
 import type { ApiScope } from "../../schemas/api_scope.ts";
 import type { Principal } from "../../schemas/principal.ts";
 import type { TokenDesk } from "../api/access/token_desk.ts";
@@ -52,8 +53,15 @@ export class LazyTokens {
     revokeToken: async (token) => await (await this.open()).revoke(token),
   };
 
-  /** Writes down what is not written yet. */
-  async close(): Promise<void> {
-    await (await this.#desk?.catch(() => undefined))?.close();
+  /** Writes down what is not written yet. In a hurry it is waited for no longer than for last words. */
+  async close(hurry: boolean): Promise<void> {
+    const desk = this.#desk;
+    if (desk === undefined) return;
+    const closed = desk.then((one) => one.close(), () => {});
+    if (!hurry) return await closed;
+    const { clock } = this.#kernel.seams;
+    const enough = new AbortController();
+    await Promise.race([closed, clock.sleepUntil(clock.now() + apiLimits.farewellMs, enough.signal)]);
+    enough.abort();
   }
 }

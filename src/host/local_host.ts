@@ -89,7 +89,7 @@ export function createLocalHost(parts: LocalHostParts): LocalHost {
     listQuestions: () => Promise.resolve(questions.list()),
     answer: (id, answer) => answerQuestion(runtime, id, answer),
     close: async (options = {}) => {
-      await tokens.close();
+      await tokens.close(options.hurry ?? false);
       await release(options);
     },
   };
