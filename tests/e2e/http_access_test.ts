@@ -75,14 +75,13 @@ Deno.test("a token opens for its principal alone, stands nowhere, and once revok
 
 Deno.test("a stream ends when its token expires, though nothing is asked for", () =>
   onHttpStage(byTokens(), async (stage) => {
+    const address = await spawned(stage, (await issue(stage, "brief")).secret);
     const { secret } = await stage.host.issueToken({
       principal: { kind: "program", id: "brief" },
       scopes: someScopes,
-      expiresAt: Date.now() + 1_000,
+      expiresAt: Date.now() + 4_000,
     });
-    const watch = await stage.ask(`/actors/${await spawned(stage, secret)}/watch?view=state`, {
-      token: secret,
-    });
+    const watch = await stage.ask(`/actors/${address}/watch?view=state`, { token: secret });
     assert.equal(watch.status, 200);
     assert.match(await wholeOf(watch), /event: error\ndata: {"code":"token_invalid"[^\n]*\n\n$/);
   }));

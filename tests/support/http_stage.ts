@@ -175,7 +175,7 @@ export async function heard(connection: Deno.Conn, until: RegExp): Promise<strin
 /** What a stream says until it ends. One that does not end in time is a failure, not a wait. */
 export async function wholeOf(answer: Response): Promise<string> {
   const late = Promise.withResolvers<string>();
-  const timer = setTimeout(() => late.resolve("the stream goes on"), 10_000);
+  const timer = setTimeout(() => late.resolve("the stream goes on"), 30_000);
   const text = answer.text();
   text.catch(() => {});
   const first = await Promise.race([text, late.promise]);
