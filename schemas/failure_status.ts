@@ -26,6 +26,8 @@ const statuses: { readonly [code: string]: number } = {
   host_not_allowed: 403,
   origin_not_allowed: 403,
   scope_missing: 403,
+  approver_in_chain: 403,
+  answerer_refused: 403,
   rights_exceeded: 403,
   session_not_yours: 403,
   capability_missing: 403,

@@ -1,5 +1,6 @@
 /** What roots may be told: the inputs of each kind of root, and the replies they give. */
 import { z } from "zod";
+import { AuditInput, AuditMessage } from "./access.ts";
 import { AgentDefinition } from "./agent.ts";
 import { Budget } from "./budget.ts";
 import { CancelScope } from "./cancel.ts";
@@ -210,6 +211,7 @@ export const rootInputs = {
   schedule: ScheduleInput,
   supervisor: z.strictObject({ address: RootAddress, policy: SupervisorPolicy }),
   task: TaskInput,
+  audit: AuditInput,
 } as const;
 
 /** Messages of each kind of root. */
@@ -220,6 +222,7 @@ export const rootMessages = {
   schedule: ScheduleMessage,
   supervisor: SupervisorMessage,
   task: TaskMessage,
+  audit: AuditMessage,
 } as const;
 
 /** Types of the messages that each kind of root takes: a stream with another one is a later release's (B128). */
@@ -230,6 +233,7 @@ export const messageTypes: { readonly [K in RootKind]: ReadonlySet<string> } = {
   schedule: typesOf(ScheduleMessage),
   supervisor: typesOf(SupervisorMessage),
   task: typesOf(TaskMessage),
+  audit: typesOf(AuditMessage),
 };
 
 function typesOf(

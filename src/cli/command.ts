@@ -12,6 +12,10 @@ export const commands: { readonly [name: string]: CommandRow } = {
   run: { summary: "run one turn of an agent", load: () => import("./run.ts") },
   call: { summary: "call one tool of an agent, without a model", load: () => import("./call.ts") },
   serve: { summary: "let other programs begin and steer agents", load: () => import("./serve.ts") },
+  token: {
+    summary: "give programs access to the API, and take it away",
+    load: () => import("./token/token.ts"),
+  },
   demo: { summary: "play a scripted agent and replay what it did", load: () => import("./demo.ts") },
   sessions: { summary: "list sessions", load: () => import("./sessions.ts") },
   log: { summary: "show the journal of a session", load: () => import("./log.ts") },

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../schemas/json.ts";
 import { ScheduleTimes } from "../../schemas/schedule.ts";
 import { previewArguments } from "../../actors/preview.ts";
 import { isPaused } from "../journal/named_blobs.ts";
+import { accessText, tokenReplyText } from "./access_text.ts";
 import { timesText } from "../schedule_text.ts";
 import { visible } from "../tools/visible.ts";
 import { noteText, ruleText } from "./note_text.ts";
@@ -23,6 +24,7 @@ function textOf({ kind, type, body }: Entry): string | undefined {
       if (times.success) {
         return `${timesText(times.data)}: ${JSON.stringify(peekText(body, "input", "prompt"))}`;
       }
+      if (peekText(body, "machine") === "audit") return "the record of who may use the API, and who tried";
       return server === "" ? `agent ${peekText(body, "input", "agent", "name") || "-"}` : `server ${server}`;
     }
     case "input":
@@ -34,7 +36,8 @@ function textOf({ kind, type, body }: Entry): string | undefined {
     case "message":
       return `to ${peekText(body, "to")}`;
     case "reply":
-      return `${peekText(body, "value", "outcome")} ${peekText(body, "value", "failure", "message")}`.trim();
+      return tokenReplyText(peek(body, "value")) ??
+        `${peekText(body, "value", "outcome")} ${peekText(body, "value", "failure", "message")}`.trim();
     case "note":
       return noteText(type, body);
     case "checkpoint":
@@ -65,6 +68,7 @@ function inputText(type: string, body: unknown): string | undefined {
   if (type === "catalog.stale" || type === "connection.stale" || type === "connection.refresh") {
     return `${peekText(message, "server")} ${ruleText(peekText(message, "rule"))}`.trim();
   }
+  if (type.startsWith("token.") || type === "access.refused") return accessText(message);
   if (type === "task.opened") return `${peekText(message, "task")} ${peekText(message, "kind")}`;
   if (type === "task.ended") {
     return `${peekText(message, "task")} ${peekText(message, "status")}: ${peekText(message, "title")}`;

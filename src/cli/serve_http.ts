@@ -2,6 +2,7 @@
 import { apiLimits } from "../../schemas/api_limits.ts";
 import type { HttpServer, HttpServerOptions } from "../api/http/http_server.ts";
 import { readHostSettings, storeLocation } from "../host/home.ts";
+import { isAddress } from "../journal/remote_address.ts";
 import type { OwnerHost } from "../host/open_host.ts";
 import type { Cli } from "./cli.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit.ts";
@@ -43,10 +44,10 @@ export async function serveHttp(
   }
   const settings = await readHostSettings(env);
   const workspace = await workspaceOf(cli, given.workspace, settings);
-  const [{ openOwner }, { openFolderShelf }, { openTokenFile }, { openHttpServer }] = await Promise.all([
+  const [{ openOwner }, { openFolderShelf }, { openAccess }, { openHttpServer }] = await Promise.all([
     import("../host/open_host.ts"),
     import("../api/folder_shelf.ts"),
-    import("../api/token_file.ts"),
+    import("../api/access/access.ts"),
     import("../api/http/http_server.ts"),
   ]);
   const shelf = await openFolderShelf({
@@ -70,7 +71,9 @@ export async function serveHttp(
     }));
   try {
     const api = await host.openApi({ shelf, mode: given.mode ?? "default" });
-    const authenticator = await openTokenFile(host.beside, seams.digest);
+    const { jwt } = settings.config.api;
+    const isShared = isAddress(location);
+    const authenticator = await openAccess({ host, isShared, jwt, env, seams });
     const { rate = apiLimits.rate.perSecond } = given;
     const server = await listen(openHttpServer, {
       api,

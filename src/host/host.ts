@@ -11,6 +11,7 @@ import type { PermissionMode } from "../../schemas/mode.ts";
 import type { ScheduleState } from "../../schemas/schedule.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
 import type { TaskRecord } from "../../schemas/task.ts";
+import type { TokenView } from "../../schemas/access.ts";
 import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
 import type { KernelEvent } from "../kernel/kernel.ts";
 import type { RefreshReport } from "../refresh.ts";
@@ -19,6 +20,7 @@ import type { TurnReport } from "../turn_report.ts";
 import type { LiveState } from "../why/actor_state.ts";
 import type { CancelOrder } from "./canceling.ts";
 import type { LoadedServer } from "./declare.ts";
+import type { HostTokens } from "./host_tokens.ts";
 import type { SessionHome } from "./session_home.ts";
 
 /** What is kept, for reading. Every read is verified. */
@@ -31,6 +33,8 @@ export interface Records {
   readBlob(digest: string): Promise<Uint8Array>;
   /** Tasks of a session, or of all, the newest first. */
   listTasks(session?: RootAddress): Promise<readonly TaskRecord[]>;
+  /** Tokens of the API: all that open, and those that ended not long ago. */
+  listTokens(): Promise<readonly TokenView[]>;
 }
 
 /** How a host is closed. */
@@ -103,7 +107,7 @@ export interface FollowTask {
 }
 
 /** A store that can be read and whose sessions can be told something. */
-export interface ActingHost extends Host {
+export interface ActingHost extends Host, HostTokens {
   /** Makes a session; resolves once it is durable. */
   createSession(order: SessionOrder): Promise<RootAddress>;
   /** Makes a session that goes on from an entry of another one; resolves once it is durable. */

@@ -13,12 +13,15 @@ import { readTasks } from "../tasks/task_rows.ts";
 import type { TurnReport } from "../turn_report.ts";
 import { builtinSources } from "../tools/builtin.ts";
 import { readLive } from "../why/read_actors.ts";
+import { readTokens } from "../api/access/token_fold.ts";
+import type { TokenDesk } from "../api/access/token_desk.ts";
 import type { Answerers } from "./answerers.ts";
 import { answerQuestion } from "./answering.ts";
 import { cancelSession } from "./canceling.ts";
 import type { ActingHost, CloseOptions, HostEvent, PromptOrder, SessionOrder } from "./host.ts";
 import type { Declarer } from "./declarer.ts";
 import { followLog } from "./host_tasks.ts";
+import { LazyTokens } from "./host_tokens.ts";
 import { writeHome } from "./session_home.ts";
 import { watchRoot } from "./watch_root.ts";
 
@@ -34,11 +37,21 @@ export interface LocalHostParts {
   readonly release: (options: CloseOptions) => Promise<void>;
 }
 
+/** The host of a process that owns its store. */
+export interface LocalHost extends ActingHost {
+  /** Who may use the API by an issued token. */
+  openTokens(): Promise<TokenDesk>;
+}
+
 /** Makes the host of a process that owns its store. */
-export function createLocalHost(parts: LocalHostParts): ActingHost {
+export function createLocalHost(parts: LocalHostParts): LocalHost {
   const { runtime, answerers, declarer, release } = parts;
   const { journal, questions } = runtime;
+  const tokens = new LazyTokens(runtime.kernel);
   return {
+    ...tokens.methods,
+    openTokens: tokens.open,
+    listTokens: () => readTokens(journal, runtime.kernel.records.values()),
     owner: undefined,
     listRoots: async () => {
       await refreshRecords(runtime.kernel);
@@ -75,7 +88,10 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
     },
     listQuestions: () => Promise.resolve(questions.list()),
     answer: (id, answer) => answerQuestion(runtime, id, answer),
-    close: (options = {}) => release(options),
+    close: async (options = {}) => {
+      await tokens.close(options.hurry ?? false);
+      await release(options);
+    },
   };
 }
 

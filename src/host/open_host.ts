@@ -25,12 +25,11 @@ import type { HostPerformers, HostServices } from "../host_services.ts";
 import type { Seams } from "../seams.ts";
 import { TaskLogs } from "../tasks/task_log.ts";
 import { Answerers } from "./answerers.ts";
-import type { ActingHost } from "./host.ts";
 import { createHostPerformers, type HostCommands } from "./host_performers.ts";
 import { createDoorRedactor, type DoorOptions } from "../effects/clean.ts";
 import type { KnownSecrets } from "../redact/known_secrets.ts";
 import { HostModels, openDirectory } from "./host_models.ts";
-import { createLocalHost } from "./local_host.ts";
+import { createLocalHost, type LocalHost } from "./local_host.ts";
 import { makeKnown } from "./known.ts";
 import { readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
@@ -68,7 +67,7 @@ export interface OwnerOptions {
 }
 
 /** The host of the process that owns its store: besides what every host does, it can offer its API to programs. */
-export interface OwnerHost extends ActingHost {
+export interface OwnerHost extends LocalHost {
   /** Path beside which this process keeps what is no part of the store. */
   readonly beside: string;
   /** The actor API over this store. `mode` is the freest one that a session may be begun in. */
@@ -88,7 +87,8 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     await registry.sweep();
     const answerers = new Answerers();
     const secrets = await readSecrets(config.secrets, env);
-    const known = makeKnown(secrets, { log, token: isShared ? env(tokenVariable) : undefined });
+    const keys = await readSecrets(config.api.jwt === undefined ? {} : { api_jwt: config.api.jwt.key }, env);
+    const known = makeKnown([...secrets, ...keys], { log, token: isShared ? env(tokenVariable) : undefined });
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const models = new HostModels({ directory: await openDirectory(config, env), known, clock, log });

@@ -79,6 +79,11 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
   "child.exited": { by: ["runtime"] },
   "child.restarted": { by: ["supervisor"] },
   "child.quarantined": { by: ["runtime", "supervisor"] },
+  "token.issue": { by: ["operator"], command: "troupe token create" },
+  "token.rotate": { by: ["operator"], command: "troupe token rotate ID" },
+  "token.revoke": { by: ["operator"], command: "troupe token revoke ID" },
+  "token.used": { by: ["runtime"] },
+  "access.refused": { by: ["runtime"] },
 };
 
 /** Messages between the actors of one root. */

@@ -13,6 +13,7 @@ export const sections = [
   "redact",
   "catalog",
   "net",
+  "access",
   "commands",
   "tasks",
   "children",
@@ -55,7 +56,7 @@ Examples:
   deno task bench --only governed
   deno task bench --only mcp,scale
   deno task bench --only redact,catalog
-  deno task bench --only net,commands,tasks,children
+  deno task bench --only net,access,commands,tasks,children
   deno task bench --only commits,recovery,replay,long
   deno task bench --json bench.json
 

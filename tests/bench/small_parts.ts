@@ -1,4 +1,5 @@
 /** The parts of the bench that need no children of their own: each once, in this process. */
+import { accessText, runAccessRounds } from "./access_rounds.ts";
 import { catalogTable } from "./catalog_report.ts";
 import { runCatalogRounds } from "./catalog_rounds.ts";
 import { childrenText, runChildrenRounds } from "./children_rounds.ts";
@@ -31,6 +32,12 @@ export async function measureCatalogs({ isQuick, rounds }: Options): Promise<Par
 export async function measureNet({ isQuick, rounds }: Options): Promise<Part> {
   const found = await runNetRounds({ rounds: rounds ?? (isQuick ? 5 : 15), requests: isQuick ? 100 : 400 });
   return { figures: found, text: netText(found) };
+}
+
+/** Agents of others beside agents that are not there. */
+export async function measureAccess({ isQuick, rounds }: Options): Promise<Part> {
+  const found = await runAccessRounds({ rounds: rounds ?? (isQuick ? 5 : 15), requests: isQuick ? 40 : 200 });
+  return { figures: found, text: accessText(found) };
 }
 
 /** A flood of output. */

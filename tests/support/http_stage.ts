@@ -6,21 +6,24 @@ import type { Authenticator } from "../../src/api/authenticator.ts";
 import type { Caller } from "../../src/api/caller.ts";
 import { openFolderShelf } from "../../src/api/folder_shelf.ts";
 import { type HttpServer, type HttpServerOptions, openHttpServer } from "../../src/api/http/http_server.ts";
-import { openOwner } from "../../src/host/open_host.ts";
+import { openOwner, type OwnerHost } from "../../src/host/open_host.ts";
 import type { LogEvent, Seams } from "../../src/seams.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 
 /** A server with everything behind it. */
 export interface HttpStage {
   readonly server: HttpServer;
+  readonly host: OwnerHost;
+  /** The folder of the store `store.db`. */
+  readonly folder: string;
   readonly logged: readonly LogEvent[];
   /** Asks as a principal, by its token: `p1`, `p2`, or `operator`. */
   ask(path: string, init?: AskInit): Promise<Response>;
   /** Says exactly these bytes, and gives what is answered until the other side ends, or `until` was said. */
   raw(text: string, until?: RegExp): Promise<string>;
   connect(): Promise<Deno.TcpConn>;
-  /** Closes the server and opens another one at the same port and store. */
-  reopen(): Promise<void>;
+  /** Closes the server and opens another one at the same port and store; `between`, nobody holds the store. */
+  reopen(between?: () => Promise<void>): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -41,6 +44,8 @@ export interface HttpStageOptions
   readonly agent?: string;
   readonly config?: unknown;
   readonly seams?: (seams: Seams) => Seams;
+  /** Makes the way in from the host, anew for each server. */
+  readonly access?: (host: OwnerHost, seams: Seams) => Promise<Authenticator>;
 }
 
 const operator: Caller = {
@@ -97,8 +102,8 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
     });
     const api = await host.openApi({ shelf, mode: "default" });
     const server = await openHttpServer({
-      authenticator: byName,
       ...options,
+      authenticator: await options.access?.(host, seams) ?? options.authenticator ?? byName,
       api,
       seams,
       hostname: "127.0.0.1",
@@ -117,6 +122,10 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
   };
   const connect = () => Deno.connect({ hostname: "127.0.0.1", port });
   return {
+    get host() {
+      return opened.host;
+    },
+    folder,
     get server() {
       return opened.server;
     },
@@ -140,8 +149,9 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
       await connection.write(new TextEncoder().encode(text)).catch(() => {});
       return await heard(connection, until);
     },
-    reopen: async () => {
+    reopen: async (between) => {
       await close();
+      await between?.();
       opened = await open(port);
     },
     end: async () => {
@@ -163,6 +173,17 @@ export async function heard(connection: Deno.Conn, until: RegExp): Promise<strin
     text += decoder.decode(bytes.subarray(0, size), { stream: true });
   }
   return text;
+}
+
+/** What a stream says until it ends. One that does not end in time is a failure, not a wait. */
+export async function wholeOf(answer: Response): Promise<string> {
+  const late = Promise.withResolvers<string>();
+  const timer = setTimeout(() => late.resolve("the stream goes on"), 30_000);
+  const text = answer.text();
+  text.catch(() => {});
+  const first = await Promise.race([text, late.promise]);
+  clearTimeout(timer);
+  return first;
 }
 
 /** Plays a test on a stage of its own. */

@@ -5,11 +5,12 @@ import type { ApiMethod } from "../../../schemas/api.ts";
 import { apiLimits } from "../../../schemas/api_limits.ts";
 import { statusOf } from "../../../schemas/failure_status.ts";
 import { principalText } from "../../../schemas/principal.ts";
-import type { Seams } from "../../seams.ts";
+import type { Clock, Seams } from "../../seams.ts";
 import type { ActorApi } from "../actor_api.ts";
 import { ApiFailure } from "../api_failure.ts";
 import type { Authenticator } from "../authenticator.ts";
 import type { Caller } from "../caller.ts";
+import { tokenInvalid } from "../token_file.ts";
 import { only } from "./head_guard.ts";
 import { openApiText } from "./openapi.ts";
 import { type Rate, RateLimit } from "./rate_limit.ts";
@@ -105,9 +106,18 @@ interface Answering extends HttpAppOptions {
 }
 
 async function answer(c: Asked, answering: Answering): Promise<Response> {
+  const caller = await admit(c, answering);
+  try {
+    return await answered(c, answering, caller);
+  } catch (error) {
+    noteRefused(c, answering, caller, error);
+    throw error;
+  }
+}
+
+async function answered(c: Asked, answering: Answering, caller: Caller): Promise<Response> {
   const { api, method, route, limiters, seams, bodyMs } = answering;
   const { incoming, gone } = c.env;
-  const caller = await admit(c, answering);
   const session = c.req.param("session");
   const named = pathParameter(route.path);
   const value = session === undefined ? c.req.param(named ?? "address") : `session/${session}`;
@@ -123,10 +133,29 @@ async function answer(c: Asked, answering: Answering): Promise<Response> {
   if (method === "export") return await exported(api, request);
   // The same reply as before is no second creation (GA-47).
   const isRepeat = (method === "spawn" || method === "invoke") && await api.wasAsked(caller, key);
-  const result = await api.call(request);
+  const result = await called(api, request);
   const isFound = method === "spawn" && !(result as { readonly is_new: boolean }).is_new;
   const isNew = !isRepeat && !isFound;
   return Response.json(result, { status: isNew ? route.status : 200 });
+}
+
+/** The result of a call, unless its token ends while it is waited for: what was accepted goes on, but for somebody else. */
+async function called(api: ActorApi, request: Request_): Promise<unknown> {
+  const { caller: { ended }, signal: gone } = request;
+  if (ended === undefined) return await api.call(request);
+  const [stop, over] = [new AbortController(), new AbortController()];
+  // The token outlives the request: nothing of it stays behind there.
+  for (const one of [gone, ended]) {
+    one.addEventListener("abort", () => stop.abort(), { once: true, signal: over.signal });
+    if (one.aborted) stop.abort();
+  }
+  try {
+    return await api.call({ ...request, signal: stop.signal });
+  } finally {
+    over.abort();
+    // deno-lint-ignore no-unsafe-finally -- whatever came of it is not for whoever holds that token
+    if (ended.aborted) throw tokenInvalid();
+  }
 }
 
 /** Who asks. Refuses without a look at the body, and soon without a look at the token too (B08, B15). */
@@ -136,6 +165,7 @@ async function admit(c: Asked, { authenticator, limiters, seams }: Answering): P
   const found = await authenticator.authenticate({ authorization: only(rawHeaders, "authorization"), peer });
   if (found instanceof ApiFailure) {
     seams.log({ level: "info", event: "api.refused", detail: { request: trace, code: found.code, peer } });
+    authenticator.onRefused?.({ code: found.code, peer });
     const waitMs = limiters.refused.take(peer);
     throw waitMs > 0 ? new TooOften(waitMs) : found;
   }
@@ -143,6 +173,18 @@ async function admit(c: Asked, { authenticator, limiters, seams }: Answering): P
     seams.log({ level: "warning", event: "api.scope_claim_ignored", detail: { request: trace, peer } });
   }
   return found;
+}
+
+/** What a caller may not do is written down, as it is who is nobody. */
+function noteRefused(
+  c: Asked,
+  { authenticator, method }: Answering,
+  { principal }: Caller,
+  error: unknown,
+): void {
+  if (!(error instanceof ApiFailure) || statusOf(error.code) !== 403) return;
+  const peer = c.env.incoming.socket.remoteAddress ?? "";
+  authenticator.onRefused?.({ code: error.code, peer, principal: principalText(principal), method });
 }
 
 /** The parameters with the one that stands in the path; who says it twice says one too many. */
@@ -178,9 +220,19 @@ async function watched(c: Asked, { api, seams: { clock } }: Answering, asked: Re
   const headSeq = address === undefined ? 0 : await api.headOf(address);
   const rest = resumed(first, events);
   const describe = (error: unknown) => api.describe(error, trace);
-  return new Response(watchStream({ events: rest, headSeq, clock, ending, leave, kill, describe }), {
+  const revoked = revokedSignal(asked.caller, clock, leave.signal);
+  return new Response(watchStream({ events: rest, headSeq, clock, ending, revoked, leave, kill, describe }), {
     headers: { "content-type": "text/event-stream", "cache-control": "no-store" },
   });
+}
+
+/** Aborts once the token of a caller does not hold any more. Nothing is waited for once `left` aborts. */
+function revokedSignal({ ended, untilMs }: Caller, clock: Clock, left: AbortSignal): AbortSignal {
+  const revoked = new AbortController();
+  ended?.addEventListener("abort", () => revoked.abort(), { once: true, signal: left });
+  if (ended?.aborted) revoked.abort();
+  if (untilMs !== undefined) clock.sleepUntil(untilMs, left).then(() => left.aborted || revoked.abort());
+  return revoked.signal;
 }
 
 async function* resumed(
@@ -197,9 +249,11 @@ async function* resumed(
 async function exported(api: ActorApi, asked: Request_): Promise<Response> {
   const pieces = api.stream(asked)[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
+  const { ended } = asked.caller;
   let next = await pieces.next();
   const stream = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
+      if (ended?.aborted) throw tokenInvalid();
       if (next.done === true) return controller.close();
       controller.enqueue(encoder.encode((next.value as { readonly text: string }).text));
       next = await pieces.next();
