@@ -45,6 +45,15 @@ export const apiLimits = {
   drainMs: 10_000,
   /** The same when it is asked again, in milliseconds (F04). */
   hurriedDrainMs: 1_000,
+  /** How long a key is kept at least, with its reply, from the reply on, in milliseconds: a day. */
+  keyKeptMs: 86_400_000,
+  /** Keys that are looked at in one go, to forget the old ones, and the pause between two goes, in milliseconds. */
+  keyPassRowsMax: 500,
+  keyPassPauseMs: 1_000,
+  /** Pause before the keys are looked at from the beginning again, in milliseconds. */
+  keyRoundMs: 3_600_000,
+  /** How long a quiet moment is waited for, in milliseconds. */
+  keyQuietMsMax: 60_000,
   /** Time for the last words to those who still wait after that, in milliseconds. */
   farewellMs: 500,
 } as const;

@@ -2,7 +2,7 @@
 import { sessionsAbove } from "../ancestors.ts";
 import type { ActorApi } from "../api/actor_api.ts";
 import type { AgentShelf } from "../api/agent_shelf.ts";
-import { Fates } from "../api/fates.ts";
+import { Upkeep } from "../api/upkeep.ts";
 import { ArtifactFolder } from "../commands/artifacts.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
@@ -226,7 +226,7 @@ interface Opened {
 async function openWithDoor(opened: Opened): Promise<OwnerHost> {
   const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs } = opened;
   const doors: Door[] = [];
-  const fates = new Fates({ runtime, seams, isShared: opened.isShared });
+  const upkeep = new Upkeep({ runtime, seams, isShared: opened.isShared });
   const host = createLocalHost({
     runtime,
     config,
@@ -239,7 +239,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
         if (!hurry) await door.idle();
         await door.close({ hurry });
       }
-      fates.stop();
+      upkeep.stop();
       if (hurry) registry.killAll();
       else await Promise.all([farewell(), registry.endCommands()]);
       await runtime.stop();
@@ -250,7 +250,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
     },
   });
   try {
-    await fates.begin();
+    await upkeep.begin();
     // Who shares a store is on any machine, and the door is on loopback.
     if (!opened.isShared) {
       const door = await openDoor({ host, seams });
@@ -263,11 +263,11 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       openApi: async (offer) => {
         // Loaded here: most commands need none of it.
         const { ActorApi } = await import("../api/actor_api.ts");
-        return new ActorApi({ runtime, host, seams, config, declarer, fates, ...offer });
+        return new ActorApi({ runtime, host, seams, config, declarer, fates: upkeep.fates, ...offer });
       },
     };
   } catch (error) {
-    fates.stop();
+    upkeep.stop();
     for (const door of doors) await door.close();
     await runtime.stop();
     await registry.closeAll();
