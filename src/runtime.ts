@@ -241,7 +241,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
   const { programs, ...shown } = parts;
   const { kernel, journal } = shown;
   const send: Runtime["send"] = (session, message, given) => {
-    const { key, by } = givenBy(given);
+    const { key, by, trace } = givenBy(given);
     const parsed = rootMessages.session.safeParse(message);
     if (!parsed.success) {
       const problem = parsed.error.issues[0];
@@ -261,7 +261,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
     refuseForeign(kernel, session, data);
     const ref = { principal: principalText(by), key: key ?? kernel.seams.nextId("cmd") };
     const isFresh = key === undefined;
-    return submit(kernel, { root: session, message: data as never, ref, isFresh });
+    return submit(kernel, { root: session, message: data as never, ref, isFresh, trace });
   };
   const give = async (
     session: RootAddress,

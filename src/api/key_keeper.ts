@@ -1,6 +1,6 @@
 /** Keeps the keys of commands for a day, and forgets them then: at quiet moments, a few at a time. */
 import { apiLimits } from "../../schemas/api_limits.ts";
-import { type Forgotten, forgetCommands } from "../kernel/forget_commands.ts";
+import { forgetCommands, type Forgotten } from "../kernel/forget_commands.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Seams } from "../seams.ts";

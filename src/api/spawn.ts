@@ -24,7 +24,7 @@ export async function spawn(
   context: ApiCallContext,
   given: ApiGiven<"spawn">,
 ): Promise<ApiResult<"spawn">> {
-  const { parts, caller, key } = context;
+  const { parts, caller, key, trace } = context;
   if (given.parent !== undefined) {
     const parent = sessionFor(context, given.parent);
     if (parent.parent !== undefined) throw new ApiFailure("session_not_yours", notYours(parent.parent));
@@ -61,6 +61,7 @@ export async function spawn(
     const { accepted } = await runtime.prompt(address, given.prompt, {
       key: firstPromptKey(key),
       by: caller.principal,
+      trace,
     });
     await accepted();
   }

@@ -140,11 +140,15 @@ class Reader implements JournalReader {
   }
 
   async *listRoots(): AsyncIterable<RootRecord> {
-    for await (const { key, value } of this.#list({ prefix: prefixes.roots })) yield parseRoot(String(key[1]), value);
+    for await (const { key, value } of this.#list({ prefix: prefixes.roots })) {
+      yield parseRoot(String(key[1]), value);
+    }
   }
 
   async *listOpen(): AsyncIterable<OpenRow> {
-    for await (const { key, value } of this.#list({ prefix: prefixes.opens })) yield { root: String(key[1]), key, value };
+    for await (const { key, value } of this.#list({ prefix: prefixes.opens })) {
+      yield { root: String(key[1]), key, value };
+    }
   }
 
   async *listDue(untilMs?: number): AsyncIterable<DueRow> {

@@ -39,6 +39,10 @@ export interface HttpStageOptions
   readonly script?: string;
   readonly config?: unknown;
   readonly seams?: (seams: Seams) => Seams;
+  /** More files of the agent's folder. */
+  readonly files?: { readonly [path: string]: string };
+  /** Its definition. */
+  readonly agent?: string;
 }
 
 const operator: Caller = {
@@ -69,13 +73,18 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
   const seams = options.seams?.(own) ?? own;
   await Deno.writeTextFile(
     `${folder}/agent.yaml`,
-    "name: tester\nmodel: scripted/script.yaml\ntools: [read_file]\ncapabilities: [fs.read]\n",
+    options.agent ??
+      "name: tester\nmodel: scripted/script.yaml\ntools: [read_file]\ncapabilities: [fs.read]\n",
   );
   await Deno.writeTextFile(`${folder}/a.txt`, "alpha\n");
   await Deno.writeTextFile(
     `${folder}/script.yaml`,
     options.script ?? "answers:\n  - text: Hello\n  - text: Again\n",
   );
+  for (const [path, text] of Object.entries(options.files ?? {})) {
+    await Deno.mkdir(`${folder}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
+    await Deno.writeTextFile(`${folder}/${path}`, text);
+  }
   const open = async (port: number) => {
     const host = await openOwner({
       location: `${folder}/store.db`,

@@ -106,7 +106,7 @@ interface Answering extends HttpAppOptions {
 
 async function answer(c: Asked, answering: Answering): Promise<Response> {
   const { api, method, route, limiters, seams, bodyMs } = answering;
-  const { incoming, gone } = c.env;
+  const { incoming, gone, trace } = c.env;
   const caller = await admit(c, answering);
   const session = c.req.param("session");
   const named = pathParameter(route.path);
@@ -118,7 +118,7 @@ async function answer(c: Asked, answering: Answering): Promise<Response> {
     : readQuery(new URL(c.req.url).searchParams);
   const params = withPath(method, given, named === undefined ? undefined : { name: named, value });
   const key = only(incoming.rawHeaders, "idempotency-key");
-  const request = { caller, method, params, key, signal: gone };
+  const request = { caller, method, params, key, trace, signal: gone };
   if (method === "watch") return await watched(c, answering, request);
   if (method === "export") return await exported(api, request);
   // The same reply as before is no second creation (GA-47).

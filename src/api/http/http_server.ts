@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { apiLimits } from "../../../schemas/api_limits.ts";
+import { TraceId } from "../../../schemas/trace.ts";
 import type { ActorApi } from "../actor_api.ts";
 import { ApiFailure } from "../api_failure.ts";
 import { checkHead, type HeadGuard, hostsOf, only } from "./head_guard.ts";
@@ -30,8 +31,6 @@ export interface HttpServer {
    */
   drain(late: AbortSignal): Promise<void>;
 }
-
-const tracePattern = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** Begins to listen. */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
@@ -114,8 +113,7 @@ class Served {
 
   async #answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { rawHeaders, method = "GET", url: target = "/" } = incoming;
-    const given = only(rawHeaders, "x-trace-id");
-    const trace = given !== undefined && tracePattern.test(given) ? given : this.#seams.nextId("req");
+    const trace = TraceId.safeParse(only(rawHeaders, "x-trace-id")).data ?? this.#seams.nextId("req");
     const gone = new AbortController();
     const leave = () => gone.abort();
     outgoing.once("close", leave);
