@@ -16,6 +16,7 @@ Deno.test({
     "a trace goes from the request into its answer, the journal, the calls of MCP servers and HTTP of its turn (GA-27)",
   // A store that is closed in a hurry does not take leave of its servers.
   sanitizeOps: false,
+  sanitizeResources: false,
   fn: playTraces,
 });
 
