@@ -10,6 +10,9 @@ export const apiLimits = {
   treeSessionsMax: 50,
   /** Events that wait for a slow watcher before it is told `slow_consumer`. */
   watchEventsMax: 1_000,
+  /** Pause after a look at a whole family for `watch view: state`, in milliseconds, and how many times as long as the look. */
+  statePauseMs: 50,
+  statePauseRatio: 9,
   /** How often a program may promise to show that it is there, in milliseconds. */
   heartbeatMsMin: 1_000,
   heartbeatMsMax: 3_600_000,
