@@ -68,6 +68,7 @@ Deno.test("no turn is told to be lost that ended, or that the next runtime may g
   const ended = (await stage.run(client.spawn({ agent: "tester" }))).address;
   await stage.run(client.ask({ address: ended, text: "Hi" }));
   const avoided = (await stage.run(client.spawn({ agent: "tester", prompt: "Hi" }))).address;
+  await stage.world.settle();
   quarantine(stage.runtime.kernel, ended, "broken");
   quarantine(stage.runtime.kernel, avoided, "not now", false);
   await stage.world.settle();
