@@ -20,6 +20,8 @@ export const apiLimits = {
   heartbeatsMissedMax: 3,
   /** Requests of one pipe that are open at once. */
   rpcRequestsMax: 32,
+  /** Requests of one connection by HTTP that are worked on at once; what comes above waits (F34). */
+  requestsAtOnceMax: 32,
   /** Answers that wait for a slow reader of a pipe, in bytes; with more of them, nothing is read. */
   rpcUnwrittenBytesMax: 1_048_576,
   /** Bytes of such events (F33). */

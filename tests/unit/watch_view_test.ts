@@ -25,7 +25,11 @@ function following(client: ActorClient, params: Parameters<ActorClient["watch"]>
   };
 }
 
-async function lostIn(stage: ApiStage, address: RootAddress, follow: boolean): Promise<readonly WatchEvent[]> {
+async function lostIn(
+  stage: ApiStage,
+  address: RootAddress,
+  follow: boolean,
+): Promise<readonly WatchEvent[]> {
   const watched = following(stage.client(), { address, view: "transcript", follow });
   await stage.world.settle();
   await watched.end(stage);
