@@ -1,9 +1,10 @@
 /** Agents that lie in folders, or come with troupe, as a host offers them to programs. */
 import { ConfigError } from "../config_file.ts";
-import { loadAgent } from "../host/agent_folder.ts";
+import { loadAgent, type LoadedAgent } from "../host/agent_folder.ts";
 import type { SessionHome } from "../host/session_home.ts";
 import type { Seams } from "../seams.ts";
 import type { AgentShelf } from "./agent_shelf.ts";
+import { SharedRead } from "./shared_read.ts";
 
 /** What is offered. */
 export interface FolderShelfOptions {
@@ -21,6 +22,7 @@ export interface FolderShelfOptions {
 export async function openFolderShelf(options: FolderShelfOptions): Promise<AgentShelf> {
   const { agents, cwd, digest, workspace, script } = options;
   const paths = new Map<string, string>();
+  const reads = new Map<string, SharedRead<LoadedAgent>>();
   for (const path of agents) {
     const { definition: { name } } = await loadAgent(path, { cwd, digest });
     const other = paths.get(name);
@@ -29,6 +31,7 @@ export async function openFolderShelf(options: FolderShelfOptions): Promise<Agen
       throw new ConfigError(message, path, { line: 1, column: 1 });
     }
     paths.set(name, path);
+    reads.set(name, new SharedRead(() => loadAgent(path, { cwd, digest })));
   }
   const placeOf = (agent: SessionHome["agent"]): SessionHome => ({
     agent,
@@ -39,9 +42,8 @@ export async function openFolderShelf(options: FolderShelfOptions): Promise<Agen
     names: [...paths.keys()],
     place: placeOf({ kind: "inline" }),
     find: async (name) => {
-      const path = paths.get(name);
-      if (path === undefined) return undefined;
-      const loaded = await loadAgent(path, { cwd, digest });
+      const loaded = await reads.get(name)?.get();
+      if (loaded === undefined) return undefined;
       return { ...loaded, place: placeOf(loaded.home) };
     },
   };
