@@ -79,6 +79,12 @@ const statuses: { readonly [code: string]: number } = {
   store_busy: 503,
   report_unconfirmed: 503,
   store_full: 507,
+  // What somebody else was to do, and did not in time.
+  tool_timed_out: 504,
+  command_timed_out: 504,
+  model_timed_out: 504,
+  mcp_connect_timed_out: 504,
+  http_timed_out: 504,
   store_fenced: 503,
   runtime_stopped: 503,
 };

@@ -11,6 +11,7 @@ import type { ApiError } from "../../schemas/api_error.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import { principalText } from "../../schemas/principal.ts";
+import type { TraceId } from "../../schemas/trace.ts";
 import { ApiFailure, describeError, notFound, questionNotFound } from "./api_failure.ts";
 import type { ApiCallContext, ApiParts } from "./api_parts.ts";
 import type { Caller } from "./caller.ts";
@@ -30,6 +31,8 @@ export interface ApiRequest {
   readonly params: unknown;
   /** Makes a repeat harmless; every command needs one. */
   readonly key?: string | undefined;
+  /** The trace that the request belongs to, as the carrier has checked it. */
+  readonly trace?: TraceId | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -126,7 +129,7 @@ export class ActorApi {
   }
 
   /** Checks, in this order: the method, the right, the key, the parameters. Ownership is the method's own. */
-  #open({ caller, method, params, key, signal }: ApiRequest): {
+  #open({ caller, method, params, key, trace, signal }: ApiRequest): {
     readonly method: ApiMethod;
     readonly context: ApiCallContext;
     readonly given: unknown;
@@ -147,7 +150,7 @@ export class ActorApi {
       const at = issue?.path.map(String).join(".") || "the request";
       throw new ApiFailure("params_invalid", `Cannot ${known}: ${at}: ${issue?.message ?? "not accepted"}`);
     }
-    const context = { parts: this.#parts, caller, key: key ?? "", signal };
+    const context = { parts: this.#parts, caller, key: key ?? "", trace, signal };
     return { method: known, context, given: parsed.data };
   }
 }

@@ -10,6 +10,7 @@ import { principalText } from "../../schemas/principal.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
 import { canonicalBytes } from "../canonical.ts";
 import { writeHome } from "../host/session_home.ts";
+import { firstPromptKey } from "../kernel/forget_commands.ts";
 import { builtinSources } from "../tools/builtin.ts";
 import type { OfferedAgent } from "./agent_shelf.ts";
 import { ApiFailure } from "./api_failure.ts";
@@ -23,7 +24,7 @@ export async function spawn(
   context: ApiCallContext,
   given: ApiGiven<"spawn">,
 ): Promise<ApiResult<"spawn">> {
-  const { parts, caller, key } = context;
+  const { parts, caller, key, trace } = context;
   if (given.parent !== undefined) {
     const parent = sessionFor(context, given.parent);
     if (parent.parent !== undefined) throw new ApiFailure("session_not_yours", notYours(parent.parent));
@@ -67,8 +68,9 @@ export async function spawn(
   if (given.prompt !== undefined && isNew) {
     // A key of its own that follows from this one: a repeat after a crash in between gives the same prompt, once.
     const { accepted } = await runtime.prompt(address, given.prompt, {
-      key: promptKey(key),
+      key: firstPromptKey(key),
       by: caller.principal,
+      trace,
     });
     await accepted();
   }
@@ -77,11 +79,6 @@ export async function spawn(
     await parts.fates.end(connection);
   }
   return { address, is_new: isNew };
-}
-
-/** The key of the first prompt. Clients' keys have no control characters, so it is nobody else's. */
-function promptKey(key: string): string {
-  return `${key}\u001fprompt`;
 }
 
 async function agentOf(

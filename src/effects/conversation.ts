@@ -4,6 +4,7 @@ import type { IntentId, RootAddress } from "../../schemas/ids.ts";
 import { ToolReturn } from "../../schemas/invocation.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
+import type { TraceId } from "../../schemas/trace.ts";
 import type { JournalReader } from "../journal/journal.ts";
 import type { EntryObserver } from "../kernel/kernel.ts";
 import { ConversationFold } from "./conversation_fold.ts";
@@ -46,6 +47,11 @@ export class Conversations implements EntryObserver {
     const kept = this.#kept.get(root);
     if (kept === undefined || kept.tail !== undefined) throw new Error(`Cannot read the state of "${root}"`);
     return kept.fold.state;
+  }
+
+  /** The trace of a session's turn; undefined if it has none, or its conversation is not in memory. */
+  traceOf(root: RootAddress): TraceId | undefined {
+    return this.#kept.get(root)?.fold.trace;
   }
 
   /** Resolves once a session's journal was read; undefined if that is not needed. */

@@ -5,6 +5,7 @@ import { limits } from "../../schemas/limits.ts";
 import { isCall, isPaused } from "../journal/named_blobs.ts";
 import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
 import type { JsonObject } from "../../schemas/json.ts";
+import type { TraceId } from "../../schemas/trace.ts";
 import { BegunCalls } from "./begun_calls.ts";
 import { mergeState } from "./session_state.ts";
 import { ExposureFold } from "./exposure_fold.ts";
@@ -34,6 +35,10 @@ export class ConversationFold {
   lastSeq = 0;
   /** The latest answer: the intent that it answers, and its text. */
   lastAnswer: { readonly id: string; readonly text: string } | undefined;
+  /** The trace of the latest turn, if who asked for it named one (GA-27). */
+  trace: TraceId | undefined;
+  /** Traces of what was asked and has no turn yet, by its place. */
+  readonly #traces = new Map<number, TraceId>();
   readonly #texts = new Map<number, string>();
   /** Changes that wait for their stage to be over, by the outcome that brought them. */
   readonly #changes = new Map<string, readonly JsonObject[]>();
@@ -66,6 +71,7 @@ export class ConversationFold {
         return this.#noteOutcome(entry);
       case "note":
         if (entry.type === "state.merged") this.#merge(entry);
+        if (entry.type === "tools.bound") this.#beginTurn(entry);
         return;
       default:
         return;
@@ -80,11 +86,22 @@ export class ConversationFold {
   }
 
   #noteText(entry: Entry): void {
-    const { message } = entry.body as { readonly message: { readonly type: string; readonly text?: string } };
+    const { message, trace } = entry.body as {
+      readonly message: { readonly type: string; readonly text?: string };
+      readonly trace?: TraceId;
+    };
     if (entry.type === "session.prompt") this.#texts.set(entry.seq, message.text ?? "");
+    if (trace !== undefined) this.#traces.set(entry.seq, trace);
     if (isNews(entry.type)) {
       this.#texts.set(entry.seq, describeNotice(message));
     }
+  }
+
+  /** Turns are begun in the order in which they were asked for: what is older has none any more. */
+  #beginTurn({ body }: Entry): void {
+    const { input = 0 } = body as { readonly input?: number };
+    this.trace = this.#traces.get(input);
+    for (const seq of this.#traces.keys()) if (seq <= input) this.#traces.delete(seq);
   }
 
   #append(entry: Entry): void {

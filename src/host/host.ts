@@ -50,7 +50,10 @@ export interface Host extends Records {
   readonly owner: number | undefined;
   /** The actors of a root that is awake in the process that owns the store; undefined if it is not. */
   readActors(root: RootAddress): Promise<LiveState | undefined>;
-  /** Entries from `fromSeq` on, and new ones as they come. Ends when `signal` aborts, at once if nobody writes. */
+  /**
+   * Entries from `fromSeq` on, and new ones as they come; a page without any says that the root was taken out of service
+   * in this process. Ends when `signal` aborts, at once if nobody writes.
+   */
   follow(root: RootAddress, fromSeq: number, signal: AbortSignal): AsyncIterable<readonly Entry[]>;
   /** Lets go of the store. An owner first waits for prompts that came by its door, unless it is in a hurry. */
   close(options?: CloseOptions): Promise<void>;

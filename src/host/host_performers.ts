@@ -60,6 +60,7 @@ export function createHostPerformers(
     },
     messages: (root, intent) => conversations.transcript(root, intent),
     appState: (root) => conversations.stateOf(root),
+    traceOf: (root) => conversations.traceOf(root),
     blobs: blobsOf(services),
     redactor,
     rawArguments,

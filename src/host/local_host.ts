@@ -64,6 +64,8 @@ export function createLocalHost(parts: LocalHostParts): LocalHost {
     async *follow(root, fromSeq, signal) {
       for await (const event of watchRoot(runtime, root, { fromSeq, questions: false, signal })) {
         if (event.type === "entries") yield event.entries;
+        // Nothing more comes, and whoever follows should know: its record says why.
+        else if (event.type === "quarantined") yield [];
       }
     },
     createSession: (order) => createSession(parts, order),

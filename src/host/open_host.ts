@@ -2,7 +2,7 @@
 import { sessionsAbove } from "../ancestors.ts";
 import type { ActorApi } from "../api/actor_api.ts";
 import type { AgentShelf } from "../api/agent_shelf.ts";
-import { Fates } from "../api/fates.ts";
+import { Upkeep } from "../api/upkeep.ts";
 import { ArtifactFolder } from "../commands/artifacts.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
@@ -232,7 +232,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
   const doors: Door[] = [];
   const programs = new ProgramDesk({ runtime, seams, config });
   const onEnd = (connection: string) => programs.endConnection(connection);
-  const fates = new Fates({ runtime, seams, isShared: opened.isShared, onEnd });
+  const upkeep = new Upkeep({ runtime, seams, isShared: opened.isShared, onEnd });
   const host = createLocalHost({
     runtime,
     config,
@@ -245,7 +245,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
         if (!hurry) await door.idle();
         await door.close({ hurry });
       }
-      fates.stop();
+      upkeep.stop();
       if (hurry) registry.killAll();
       else await Promise.all([farewell(), registry.endCommands()]);
       await runtime.stop();
@@ -258,7 +258,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
     },
   });
   try {
-    await Promise.all([fates.begin(), programs.begin()]);
+    await Promise.all([upkeep.begin(), programs.begin()]);
     // Who shares a store is on any machine, and the door is on loopback.
     if (!opened.isShared) {
       const door = await openDoor({ host, seams });
@@ -271,11 +271,20 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       openApi: async (offer) => {
         // Loaded here: most commands need none of it.
         const { ActorApi } = await import("../api/actor_api.ts");
-        return new ActorApi({ runtime, host, seams, config, declarer, fates, programs, ...offer });
+        return new ActorApi({
+          runtime,
+          host,
+          seams,
+          config,
+          declarer,
+          fates: upkeep.fates,
+          programs,
+          ...offer,
+        });
       },
     };
   } catch (error) {
-    fates.stop();
+    upkeep.stop();
     for (const door of doors) await door.close();
     await runtime.stop();
     programs.stop();

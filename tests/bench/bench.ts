@@ -221,6 +221,7 @@ const small = {
   commands: smallParts.measureCommands,
   tasks: smallParts.measureTasks,
   children: smallParts.measureChildren,
+  api: smallParts.measureApi,
   catalog: smallParts.measureCatalogs,
   commits: measureCommits,
   recovery: measureRecovery,

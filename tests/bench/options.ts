@@ -17,6 +17,7 @@ export const sections = [
   "commands",
   "tasks",
   "children",
+  "api",
   "commits",
   "recovery",
   "long",
@@ -57,6 +58,7 @@ Examples:
   deno task bench --only mcp,scale
   deno task bench --only redact,catalog
   deno task bench --only net,access,commands,tasks,children
+  deno task bench --only api
   deno task bench --only commits,recovery,replay,long
   deno task bench --json bench.json
 

@@ -1,5 +1,6 @@
 /** The parts of the bench that need no children of their own: each once, in this process. */
 import { accessText, runAccessRounds } from "./access_rounds.ts";
+import { apiText, runApiRounds } from "./api_rounds.ts";
 import { catalogTable } from "./catalog_report.ts";
 import { runCatalogRounds } from "./catalog_rounds.ts";
 import { childrenText, runChildrenRounds } from "./children_rounds.ts";
@@ -56,4 +57,14 @@ export async function measureTasks({ isQuick }: Options): Promise<Part> {
 export async function measureChildren({ isQuick }: Options): Promise<Part> {
   const found = await runChildrenRounds(isQuick ? 80 : 1_000);
   return { figures: found, text: childrenText(found) };
+}
+
+/** The API by HTTP: watchers, writers, births. */
+export async function measureApi({ isQuick }: Options): Promise<Part> {
+  const found = await runApiRounds(
+    isQuick
+      ? { watchers: 200, sessions: 50, seconds: 5, spawns: 200 }
+      : { watchers: 1_000, sessions: 200, seconds: 60, spawns: 1_000 },
+  );
+  return { figures: found, text: apiText(found) };
 }

@@ -46,6 +46,8 @@ export interface HttpStageOptions
   readonly seams?: (seams: Seams) => Seams;
   /** Makes the way in from the host, anew for each server. */
   readonly access?: (host: OwnerHost, seams: Seams) => Promise<Authenticator>;
+  /** More files of the agent's folder. */
+  readonly files?: { readonly [path: string]: string };
 }
 
 const operator: Caller = {
@@ -84,6 +86,10 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
     `${folder}/script.yaml`,
     options.script ?? "answers:\n  - text: Hello\n  - text: Again\n",
   );
+  for (const [path, text] of Object.entries(options.files ?? {})) {
+    await Deno.mkdir(`${folder}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
+    await Deno.writeTextFile(`${folder}/${path}`, text);
+  }
   const open = async (port: number) => {
     const host = await openOwner({
       location: `${folder}/store.db`,

@@ -117,7 +117,7 @@ async function answer(c: Asked, answering: Answering): Promise<Response> {
 
 async function answered(c: Asked, answering: Answering, caller: Caller): Promise<Response> {
   const { api, method, route, limiters, seams, bodyMs } = answering;
-  const { incoming, gone } = c.env;
+  const { incoming, gone, trace } = c.env;
   const session = c.req.param("session");
   const named = pathParameter(route.path);
   const value = session === undefined ? c.req.param(named ?? "address") : `session/${session}`;
@@ -128,7 +128,7 @@ async function answered(c: Asked, answering: Answering, caller: Caller): Promise
     : readQuery(new URL(c.req.url).searchParams);
   const params = withPath(method, given, named === undefined ? undefined : { name: named, value });
   const key = only(incoming.rawHeaders, "idempotency-key");
-  const request = { caller, method, params, key, signal: gone };
+  const request = { caller, method, params, key, trace, signal: gone };
   if (isWatched(method)) return await watched(c, answering, request);
   if (method === "export") return await exported(api, request);
   // The same reply as before is no second creation (GA-47).
