@@ -5,7 +5,7 @@ import { kindOf, remedyOf } from "../schemas/failure_kind.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { ModelChanged, ModelRetried } from "../schemas/retry.ts";
-import { attemptsMax, mayHelp, waitAfter } from "./retry.ts";
+import { attemptsMax, mayHelp, modelWaitAfter, waitAfter } from "./retry.ts";
 import type { TurnContext } from "./turn_context.ts";
 
 /** What the model is asked in this step: only what is new, the rest is in the journal. */
@@ -25,13 +25,24 @@ export function generate(
       toolChoice: "auto",
       ...reservation,
       ...(context.attempt === 1 ? {} : { attempt: context.attempt }),
+      ...continuationOf(context),
     },
     deadlineAtMs: context.at + limits.modelCallDurationMs,
   };
 }
 
+/** Why the model is asked although it was before, in this turn (LC-31). */
+function continuationOf(
+  { recovery, continuation = null, attempt, fallback, waits = 0, step }: TurnContext,
+): Pick<PortArgs<"model.generate">, "continuation"> {
+  if (recovery === undefined) return {};
+  if (continuation !== null) return { continuation };
+  if (attempt > 1 || fallback > 0 || waits > 0) return { continuation: { reason: "transport_retry" } };
+  return step === 0 ? {} : { continuation: { reason: "tool_result_continuation" } };
+}
+
 /** The model that is asked now: the agent's own, or the fallback that the turn has come to. */
-function modelOf({ model, fallbacks, fallback }: TurnContext): string {
+export function modelOf({ model, fallbacks, fallback }: TurnContext): string {
   return fallback === 0 ? model : fallbacks?.[fallback - 1] ?? model;
 }
 
@@ -39,12 +50,17 @@ function modelOf({ model, fallbacks, fallback }: TurnContext): string {
 export function backOff(context: TurnContext): PortRequestOf<"timer.set"> {
   const { at, attempt, failure: why, turn, step } = context;
   const label = `turn ${turn} step ${step} model`;
-  return { port: "timer.set", effect: "idempotent", args: waitAfter({ at, attempt, why, label }) };
+  const args = context.recovery === undefined
+    ? waitAfter({ at, attempt, why, label })
+    : modelWaitAfter({ at, attempt: attempt - (context.triedBefore ?? 0), why, label });
+  return { port: "timer.set", effect: "idempotent", args };
 }
 
 /** True if the same model may be asked again: it changes nothing outside, so only the failure decides (AR-26, AR-29). */
-export function mayRetryModel({ attempt }: TurnContext, why: Failure): boolean {
-  return attempt < attemptsMax("idempotent") && mayHelp(why, "idempotent");
+export function mayRetryModel({ attempt, triedBefore = 0, waits = 0 }: TurnContext, why: Failure): boolean {
+  // Who has waited for longer asks once, and waits again.
+  if (waits > 0) return false;
+  return attempt - triedBefore < attemptsMax("idempotent") && mayHelp(why, "idempotent");
 }
 
 /** True if another model may answer instead: one is left, and this one was not to be had. A refusal is no such thing (AR-24). */
@@ -80,4 +96,12 @@ export function changeNote(context: TurnContext): Outgoing {
     kind: kindOf(why),
   };
   return { kind: "note", type: "model.changed", body };
+}
+
+/** What a turn forgets of its tries once there is an answer. Turns that know nothing of waits go on not knowing. */
+export function answered(
+  { recovery }: TurnContext,
+): Pick<TurnContext, "attempt" | "triedBefore" | "waits" | "wait" | "continuation"> {
+  if (recovery === undefined) return { attempt: 1 };
+  return { attempt: 1, triedBefore: 0, waits: 0, wait: null, continuation: null };
 }

@@ -2,6 +2,7 @@
 import * as budget from "./turn_budget.ts";
 import type { TurnContext } from "./turn_context.ts";
 import * as model from "./turn_model.ts";
+import * as waiting from "./turn_wait.ts";
 
 interface Given {
   readonly context: TurnContext;
@@ -32,6 +33,8 @@ export const modelStates = {
       onError: [
         { guard: "mayRetry", target: "waiting", actions: "noteModelFailure" },
         { guard: "mayChange", target: "changing", actions: "noteModelFailure" },
+        { guard: "mayWaitForTime", target: "awaitingProvider", actions: ["noteModelFailure", "noteWait"] },
+        { guard: "mayWait", target: "awaitingPerson", actions: ["noteModelFailure", "noteWait"] },
         { target: "failed", actions: "noteModelFailure" },
       ],
     },
@@ -46,6 +49,23 @@ export const modelStates = {
       onError: { target: "failed" },
     },
     on: { "turn.cancel": cancel },
+  },
+  awaitingProvider: {
+    entry: "tellWait",
+    exit: "tellWaitEnd",
+    invoke: {
+      id: "timer",
+      src: "port",
+      input: ({ context }: Given) => waiting.waitTimer(context),
+      onDone: { target: "affording", actions: "nextWait" },
+      onError: { target: "failed", actions: "loseWait" },
+    },
+    on: { "turn.cancel": cancel, "turn.resume": { target: "affording", actions: "resume" } },
+  },
+  awaitingPerson: {
+    entry: "tellWait",
+    exit: "tellWaitEnd",
+    on: { "turn.cancel": cancel, "turn.resume": { target: "affording", actions: "resume" } },
   },
   changing: { entry: "changeModel", always: { target: "affording" } },
 } as const;

@@ -13,6 +13,7 @@ import { McpDeclaration } from "./manifest.ts";
 import { McpEra } from "./mcp_revision.ts";
 import { HistoryItem, ToolChoice } from "./model.ts";
 import { QuestionSubject, WholeText } from "./question.ts";
+import { Continuation } from "./recovery.ts";
 import { NextDueArgs } from "./schedule.ts";
 import { EffectClass, Mechanism } from "./tool.ts";
 import { TaskWork } from "./task.ts";
@@ -54,6 +55,8 @@ const generateArgs = z.strictObject({
   maxOutputTokens: z.int().min(1),
   /** Which attempt of this step at this model; absent on the first. */
   attempt: z.int().min(2).optional(),
+  /** Why it is not the first request of its turn; absent in the first, and in entries of earlier releases. */
+  continuation: Continuation.exactOptional(),
   /** What the session may still spend, if that is bounded: the intent is the reservation, and starts once it is durable. */
   budget: Budget.pick({ tokens: true, cost_usd: true }).exactOptional(),
 });

@@ -3,6 +3,7 @@ import { commandLimits } from "./command_limits.ts";
 import { fixtureLimits } from "./fixture_limits.ts";
 import { httpLimits } from "./http_limits.ts";
 import { oauthLimits } from "./oauth_limits.ts";
+import { recoveryLimits } from "./recovery_limits.ts";
 import { roundLimits } from "./round_limits.ts";
 import { scheduleLimits } from "./schedule_limits.ts";
 import { storeCallerLimits } from "./store_limits.ts";
@@ -265,9 +266,8 @@ export const limits = {
   mcpTaskIdCharactersMax: 1_024,
   mcpTaskMessageCharactersMax: 500,
   ...roundLimits,
-
   ...oauthLimits,
-
+  ...recoveryLimits,
   ...budgetLimits,
   ...commandLimits,
   ...taskLimits,

@@ -37,7 +37,7 @@ const scriptedFailure = z.strictObject({
   code: ModelErrorCode,
   message: z.string().max(1_000).default("The script says so"),
   retry_after_ms: z.int().min(0).max(limits.retryAfterToldMsMax).optional(),
-  times: z.int().min(1).max(limits.attemptsIdempotentMax).optional(),
+  times: z.int().min(1).max(1_000).optional(),
 });
 
 /** One prepared answer: text, calls, or a failure. */

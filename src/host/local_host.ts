@@ -1,5 +1,6 @@
 /** The store of this process: its runtime does what commands ask for, and what comes by the door. */
 import { z } from "zod";
+import { Recovery } from "../../schemas/recovery.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
@@ -99,6 +100,7 @@ async function createSession(
     mode: order.mode,
     scope: order.scope,
     budget: order.budget,
+    recovery: order.agent.recovery ?? Recovery.parse({}),
     title: order.title,
   });
 }

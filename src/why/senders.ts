@@ -34,6 +34,7 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
   },
   "session.call": { by: ["operator"], command: "troupe call AGENT TOOL --session SESSION" },
   "session.cancel": { by: ["operator", "program"], command: "troupe cancel SESSION" },
+  "session.resume": { by: ["operator"], command: "troupe resume SESSION" },
   "session.revoke": { by: ["operator"] },
   "session.relay": { by: ["operator"] },
   "session.answered": { by: ["session"] },
@@ -84,6 +85,9 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
 const inside: { readonly [type: string]: Sending } = {
   "turn.cancel": { by: ["parent"] },
   "turn.cancel_call": { by: ["parent"] },
+  "turn.resume": { by: ["parent"] },
+  "turn.waiting": { by: ["child"] },
+  "turn.went_on": { by: ["child"] },
   "turn.call_stopped": { by: ["child"] },
   "turn.undecided": { by: ["child"] },
   "turn.decided": { by: ["parent"] },
