@@ -4,6 +4,7 @@ import { ScheduleState } from "../../schemas/schedule.ts";
 import { peek, peekList, peekText } from "../peek.ts";
 import { scheduleText } from "../schedule_text.ts";
 import { durationText } from "./table.ts";
+import { waitNoteText } from "./wait_note.ts";
 
 /** Most tools that one line names. */
 const namedMax = 6;
@@ -41,6 +42,9 @@ export function noteText(type: string, body: unknown): string | undefined {
       return `from ${peekText(body, "from")} to ${peekText(body, "to")} after ${
         peekText(body, "lastErrorCode")
       }`;
+    case "turn.waiting":
+    case "turn.wait_ended":
+      return waitNoteText(type, body);
     case "approval.requested":
       return requestedText(body);
     case "approval.decided":

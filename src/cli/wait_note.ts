@@ -1,0 +1,29 @@
+/** The notes of a turn that waits since its model failed, each in one line for people. */
+import { TurnWait, TurnWaitEnded, type WaitEnd } from "../../schemas/recovery.ts";
+import { timeText } from "./table.ts";
+
+const enders: { readonly [E in WaitEnd]: string } = {
+  timer: "its time",
+  operator: "the operator",
+  cancel: "a cancel",
+  budget: "the budget",
+};
+
+/** What a note of a wait says; undefined if it cannot be read. */
+export function waitNoteText(type: "turn.waiting" | "turn.wait_ended", body: unknown): string | undefined {
+  if (type === "turn.wait_ended") {
+    const { data } = TurnWaitEnded.safeParse(body);
+    return data && `turn ${data.turn} step ${data.step}, by ${enders[data.by]}`;
+  }
+  const { data } = TurnWait.safeParse(body);
+  return data && waitingText(data);
+}
+
+/** A wait as it is told where it begins. */
+export function waitingText(wait: TurnWait): string {
+  const { turn, kind, attempt, maximum, lastError, nextRetryAtMs: until } = wait;
+  const how = until === null
+    ? "for a person: troupe resume"
+    : `until ${timeText(until)}, then retry ${attempt} of ${maximum}`;
+  return `turn ${turn} waits ${how}; ${kind}, ${lastError.code}: ${lastError.message}`;
+}
