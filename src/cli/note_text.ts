@@ -42,9 +42,6 @@ export function noteText(type: string, body: unknown): string | undefined {
       return `from ${peekText(body, "from")} to ${peekText(body, "to")} after ${
         peekText(body, "lastErrorCode")
       }`;
-    case "turn.waiting":
-    case "turn.wait_ended":
-      return waitNoteText(type, body);
     case "approval.requested":
       return requestedText(body);
     case "approval.decided":
@@ -80,11 +77,12 @@ export function noteText(type: string, body: unknown): string | undefined {
     case "command.ended":
       return endedText(body);
     default:
-      return ofSchedule(type, body);
+      return ofOthers(type, body);
   }
 }
 
-function ofSchedule(type: string, body: unknown): string | undefined {
+function ofOthers(type: string, body: unknown): string | undefined {
+  if (type === "turn.waiting" || type === "turn.wait_ended") return waitNoteText(type, body);
   if (type === "schedule.fired") return firedText(body);
   return type === "schedule.state" ? stateText(body) : undefined;
 }

@@ -45,8 +45,8 @@ export const command = defineCommand({
   args: [],
   about: [
     "Lists the sessions of a store, oldest first: id, agent, when it began, entries, and whether it is active",
-    "or quarantined, or what its turn waits for since its model failed. A child agent's session is listed below its parent's, by what it was asked. A fork says of",
-    "which session, and where.",
+    "or quarantined, or what its turn waits for since its model failed. A child agent's session is listed below its",
+    "parent's, by what it was asked. A fork says of which session, and where.",
   ],
   options: {
     store: storeOption,

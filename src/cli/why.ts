@@ -92,7 +92,7 @@ function troubles({ quarantine, poisoned, isHeld, unreadable }: Reason, nowMs: n
 function* waitLines(reason: Reason, nowMs: number): Iterable<readonly [label: string, text: string]> {
   const { wait, waits, questions, below, awaits, rests, quarantine, state } = reason;
   if (wait !== undefined) {
-    yield ["waits for", waitText(wait, reason.address.split("/").slice(0, 2).join("/"))];
+    yield ["waits for", waitText(wait, reason.address)];
     const { nextRetryAtMs: until } = wait;
     if (until !== null) yield ["", `until ${timeText(until)} (${whenText(until, nowMs)})`];
   }

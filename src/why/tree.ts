@@ -155,7 +155,7 @@ async function linesOf(
 }
 
 function waitWords({ address, wait }: ActorState): readonly string[] {
-  return wait === undefined ? [] : [waitText(wait, sessionOf(address) ?? address)];
+  return wait === undefined ? [] : [waitText(wait, address)];
 }
 
 /** The turn that ran when its session was taken out of service: it never ends. */

@@ -44,11 +44,11 @@ export function reasonsOf(actors: readonly Pick<ActorState, "reason">[]): readon
   return [...new Set(actors.flatMap(({ reason }) => reason ?? []))];
 }
 
-/** A wait after a failure in words, without its time. */
-export function waitText({ kind, strategy, attempt, maximum, lastError }: TurnWait, session: string): string {
+/** A wait after a failure in words, without its time. `address`: of the session, or of an actor below it. */
+export function waitText({ kind, strategy, attempt, maximum, lastError }: TurnWait, address: string): string {
   const why = `${kind}: ${lastError.message} [${lastError.code}]`;
   const words = strategy === "automatic"
     ? `its model, retry ${attempt} of ${maximum} comes by itself, after ${why}`
-    : `a person, after ${why}: set it right, then troupe resume ${session.replace(/^session\//, "")}`;
+    : `a person, after ${why}: set it right, then troupe resume ${address.split("/")[1] ?? ""}`;
   return words.slice(0, wordsCharactersMax);
 }
