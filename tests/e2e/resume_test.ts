@@ -33,7 +33,7 @@ Deno.test("run ends where its turn waits for a person, everything shows why, and
     assert.match(await stage.output("sessions"), / waits: provider_auth_expired, for troupe resume\n/);
     assert.match(
       await stage.output("tree", "last"),
-      /turn\/1 .*awaitingPerson .* a person, after provider_auth_/,
+      /turn\/1 .*awaitingPerson, resting .* a person, after provider_auth_/,
     );
     assert.match(
       await stage.output("log", "last"),
