@@ -8,4 +8,13 @@ export const recoveryLimits = {
   rateLimitMsMin: 1_000,
   /** How often an answer that was cut off is gone on with (LC-30). */
   truncationsMax: 3,
+  /** Requests to one provider at once, unless its configuration says otherwise (CM-117). */
+  modelRequestsAtOnceDefault: 8,
+  /** How long a provider is left alone that had too many requests and does not say for how long. Milliseconds. */
+  modelCoolDownMs: 5_000,
+  /** The longest cool-down that a request waits for in memory: else its turn waits, in the journal. Milliseconds. */
+  admissionCoolDownMsMax: 60_000,
+  /** How many requests wait for one provider, and for how long. Milliseconds. */
+  admissionQueueMax: 10_000,
+  admissionWaitMsMax: 600_000,
 } as const;

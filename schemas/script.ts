@@ -59,6 +59,8 @@ export type ScriptedAnswer = z.infer<typeof ScriptedAnswer>;
 /** A script: AR-32's capabilities unless it declares others. */
 export const Script = z.strictObject({
   capabilities: ModelCapabilities.partial().default({}),
+  /** Requests that are answered at once; without it any number. */
+  concurrency: z.int().min(1).exactOptional(),
   answers: z.array(ScriptedAnswer).max(10_000),
 });
 /** A script. */

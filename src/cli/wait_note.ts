@@ -1,5 +1,6 @@
 /** The notes of a turn that waits since its model failed, each in one line for people. */
 import { TurnWait, TurnWaitEnded, type WaitEnd } from "../../schemas/recovery.ts";
+import { peek, peekText } from "../peek.ts";
 import { timeText } from "./table.ts";
 
 const enders: { readonly [E in WaitEnd]: string } = {
@@ -26,4 +27,13 @@ export function waitingText(wait: TurnWait): string {
     ? "for a person: troupe resume"
     : `until ${timeText(until)}, then retry ${attempt} of ${maximum}`;
   return `turn ${turn} waits ${how}; ${kind}, ${lastError.code}: ${lastError.message}`;
+}
+
+/** A request that waits to be let in to its provider. */
+export function queuedText(body: unknown): string {
+  const until = peek(body, "coolsUntilMs");
+  const why = typeof until === "number"
+    ? `which is left alone until ${timeText(until)}`
+    : `${peekText(body, "ahead")} wait before it`;
+  return `${peekText(body, "intent")} waits to be let in to ${peekText(body, "provider")}: ${why}`;
 }

@@ -8,10 +8,12 @@ import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { ModelAnswer, type ModelMessage, type ModelRequest } from "../../schemas/model.ts";
 import type { ToolSpec } from "../../schemas/tool.ts";
+import type { Admission } from "../model/admission.ts";
 import { AnswerCollector, type Collected } from "../model/collect.ts";
 import { ModelError, type ModelProvider } from "../model/provider.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
+import { admitted } from "./admitted.ts";
 import { type CleanAnswer, cleanAnswer, cleanFailure } from "./clean.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import { exposedBody, exposedNote, type ExposureFold, exposureKey } from "./exposure_fold.ts";
@@ -41,6 +43,8 @@ export interface ModelGenerateOptions {
   /** Where arguments go that held secrets. */
   readonly rawArguments: RawArguments;
   readonly seams: Seams;
+  /** The gates before the providers; without it everybody asks at once. */
+  readonly admission?: Admission | undefined;
 }
 
 type Call = Performance<"model.generate">;
@@ -50,18 +54,33 @@ type Call = Performance<"model.generate">;
  * `canceled` if nobody waits for it any more; the failure says whether trying again can help.
  */
 export function createModelGenerate(options: ModelGenerateOptions): Performer<"model.generate"> {
-  return async (call) => {
-    const { clock } = options.seams;
-    const deadlineAtMs = call.request.deadlineAtMs ?? clock.now() + limits.modelCallDurationMs;
-    const ended = await runUntil(
-      { clock, deadlineAtMs, signal: call.signal },
-      (signal) => generate(call, options, signal),
+  const { admission, providerOf } = options;
+  if (admission === undefined) return (call) => perform(call, options, 0);
+  return (call) => {
+    const { root, id, request: { args: { model } } } = call;
+    return admitted(
+      { admission, root, id, model, providerOf },
+      call,
+      (waitedMs) => perform(call, options, waitedMs),
     );
-    const result = resultOf(ended, options.seams);
-    return result.status === "ok"
-      ? result
-      : { ...result, failure: cleanFailure(options.redactor, result.failure) };
   };
+}
+
+async function perform(
+  call: Call,
+  options: ModelGenerateOptions,
+  waitedMs: number,
+): Promise<PerformerResult> {
+  const { clock } = options.seams;
+  const ownDeadlineMs = call.request.deadlineAtMs ?? clock.now() - waitedMs + limits.modelCallDurationMs;
+  const ended = await runUntil(
+    { clock, deadlineAtMs: ownDeadlineMs + waitedMs, signal: call.signal },
+    (signal) => generate(call, options, signal),
+  );
+  const result = resultOf(ended, options.seams);
+  return result.status === "ok"
+    ? result
+    : { ...result, failure: cleanFailure(options.redactor, result.failure) };
 }
 
 async function generate(

@@ -11,6 +11,8 @@ export interface ModelProvider {
   readonly name: string;
   /** What it can do; a difference between vendors stands here and nowhere else (AR-19, AR-20). */
   readonly capabilities: ModelCapabilities;
+  /** Requests that it takes at once; `limits.modelRequestsAtOnceDefault` if it does not say. */
+  readonly concurrency?: number;
   /**
    * Answers a request as a stream that ends with `done`. May be asked the same again after a crash. Stops soon after
    * `signal` aborts. Throws {@linkcode ModelError} for what is expected to go wrong.

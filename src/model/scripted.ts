@@ -27,6 +27,7 @@ export function createScriptedProvider(script: Script): ModelProvider {
   return {
     name: "scripted",
     capabilities,
+    concurrency: script.concurrency ?? Infinity,
     async *generate(request, signal) {
       const number = request.messages.filter((message) => message.role === "assistant").length + 1;
       for (const event of eventsOf(answerOf(script, number, request), number, capabilities.streaming)) {
