@@ -25,6 +25,7 @@ import * as ending from "./turn_ending.ts";
 import * as model from "./turn_model.ts";
 import * as notices from "./turn_notices.ts";
 import * as rules from "./turn_rules.ts";
+import * as cut from "./turn_truncated.ts";
 import * as waiting from "./turn_wait.ts";
 
 function endingOf(event: unknown): InvocationEnding {
@@ -48,6 +49,7 @@ export const turnMachine = setup({
     isGiven: ({ context }) => context.given !== undefined,
     isGivenDone: ({ context }) => context.given !== undefined && context.live.length === 0,
     hasNoCalls: ({ event }) => rules.answerOf(doneOf(event)).calls.length === 0,
+    isCutOff: ({ context, event }) => cut.isCutOff(context, doneOf(event)),
     isLastRound: ({ context }) => context.step + 1 >= context.roundsMax,
     mayRetry: ({ context, event }) => model.mayRetryModel(context, failedOf(event).failure),
     mayChange: ({ context, event }) => model.mayChangeModel(context, failedOf(event).failure),
@@ -77,9 +79,13 @@ export const turnMachine = setup({
       const { at, epoch, intent: answer } = doneOf(event);
       return { at, epoch, answer, ...model.answered(context), ...budget.withAnswer(context, doneOf(event)) };
     }),
-    noteText: assign(({ event }) => ({ text: rules.answerOf(doneOf(event)).text })),
+    goOn: assign(({ context, event }) => cut.goOn(context, doneOf(event))),
+    noteText: assign(({ context, event }) => ({ text: cut.wholeText(context, doneOf(event)) })),
     takeGiven: assign(({ context }) => ({ calls: rules.givenCalls(context) })),
-    takeCalls: assign(({ event }) => ({ calls: rules.answerOf(doneOf(event)).calls })),
+    takeCalls: assign(({ context, event }) => ({
+      calls: rules.answerOf(doneOf(event)).calls,
+      ...(context.cutOff === undefined ? {} : { cutOff: null }),
+    })),
     refuseRound: assign({ failure: ({ context }) => rules.roundLimit(context.roundsMax) }),
     noteModelFailure: assign(({ event }) => ({ at: failedOf(event).at, failure: failedOf(event).failure })),
     nextAttempt: enqueueActions(({ context, enqueue, event }) => {

@@ -26,6 +26,7 @@ export const modelStates = {
       src: "port",
       input: ({ context }: Given) => model.generate(context, budget.reservation(context)),
       onDone: [
+        { guard: "isCutOff", target: "affording", actions: ["noteAnswer", "goOn"] },
         { guard: "hasNoCalls", target: "completed", actions: ["noteAnswer", "noteText"] },
         { guard: "isLastRound", target: "failed", actions: ["noteAnswer", "refuseRound"] },
         { target: "planning", actions: ["noteAnswer", "takeCalls"] },

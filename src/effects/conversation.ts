@@ -4,6 +4,8 @@ import type { IntentId, RootAddress } from "../../schemas/ids.ts";
 import { ToolReturn } from "../../schemas/invocation.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
+import { Continuation } from "../../schemas/recovery.ts";
+import { peek, peekText } from "../peek.ts";
 import type { JournalReader } from "../journal/journal.ts";
 import type { EntryObserver } from "../kernel/kernel.ts";
 import { ConversationFold } from "./conversation_fold.ts";
@@ -68,14 +70,28 @@ export class Conversations implements EntryObserver {
   async answerText(root: RootAddress, intent: IntentId): Promise<string> {
     const last = this.#kept.get(root)?.fold.lastAnswer;
     if (last?.id === intent) return last.text;
+    const { text, after } = await this.#answerIn(root, intent);
+    const before: string[] = [];
+    for (const one of after) before.push((await this.#answerIn(root, one)).text);
+    return [...before, text].join("");
+  }
+
+  /** What answered one intent, and the answers that it goes on with, since they were cut off. */
+  async #answerIn(
+    root: RootAddress,
+    intent: IntentId,
+  ): Promise<{ readonly text: string; readonly after: readonly IntentId[] }> {
+    let after: readonly IntentId[] = [];
     const from = Number(intent.split(".")[0]);
-    for await (const entry of this.#journal.readEntries(root, from)) {
-      const body = entry.body as
-        | { readonly id?: string; readonly value?: { readonly text?: string } }
-        | undefined;
-      if (entry.kind === "outcome" && body?.id === intent) return body.value?.text ?? "";
+    for await (const { kind, cause, body } of this.#journal.readEntries(root, from)) {
+      if (kind === "intent" && `${cause}.${peekText(body, "n")}` === intent) {
+        after = Continuation.safeParse(peek(body, "args", "continuation")).data?.after ?? [];
+      }
+      if (kind === "outcome" && peekText(body, "id") === intent) {
+        return { text: peekText(body, "value", "text"), after };
+      }
     }
-    return "";
+    return { text: "", after };
   }
 
   /** What a tool call yielded, by the intent of its effect; undefined if it yielded nothing. */

@@ -1,6 +1,7 @@
 /** Folds a session's entries into the messages that its model is given: history stays in the journal (design 9). */
 import type { Entry } from "../../schemas/entry.ts";
 import type { ToolReturn } from "../../schemas/invocation.ts";
+import type { GenerateArgs } from "../../schemas/generate.ts";
 import { limits } from "../../schemas/limits.ts";
 import { isCall, isPaused } from "../journal/named_blobs.ts";
 import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
@@ -10,11 +11,9 @@ import { mergeState } from "./session_state.ts";
 import { ExposureFold } from "./exposure_fold.ts";
 import { describeNotice } from "./notice.ts";
 
-interface GenerateArgs {
-  readonly turn: number;
-  readonly step: number;
-  readonly append: readonly HistoryItem[];
-}
+/** What the model is told if its answer was cut off at its length. */
+export const goOnText =
+  "Your answer was cut off at its length limit. Go on exactly where it stopped: repeat nothing, explain nothing";
 
 /** True for inputs of which the model may be told as of news from elsewhere. */
 function isNews(type: string): boolean {
@@ -41,6 +40,8 @@ export class ConversationFold {
   /** How far the calls came that no answer to the model names. */
   readonly #begun = new BegunCalls();
   #step = "";
+  /** True while the model goes on with an answer that was cut off. */
+  #goesOn = false;
   /** Messages up to here stand for good; a retry of the same step starts again from here. */
   #stepStart = 0;
 
@@ -88,7 +89,9 @@ export class ConversationFold {
   }
 
   #append(entry: Entry): void {
-    const { turn, step, append } = (entry.body as unknown as { readonly args: GenerateArgs }).args;
+    const { turn, step, append, continuation } =
+      (entry.body as unknown as { readonly args: GenerateArgs }).args;
+    this.#goesOn = continuation?.reason === "max_tokens_recovery";
     const name = `${turn}.${step}`;
     if (name === this.#step) {
       // The same step is asked again: what its first try added is added once.
@@ -122,6 +125,8 @@ export class ConversationFold {
       case "prompt":
       case "notice":
         return { role: "user", text: this.#texts.get(item.seq) ?? "" };
+      case "continuation":
+        return { role: "user", text: goOnText };
       case "refusal":
         return { role: "tool", callId: item.callId, name: item.name, text: item.text, isError: true };
       case "result": {
@@ -145,7 +150,9 @@ export class ConversationFold {
     if (entry.type !== "model.generate") return;
     const { text, calls } = body.value as ModelAnswer;
     this.messages.push({ role: "assistant", text, calls });
-    this.lastAnswer = { id: body.id, text };
+    // What a cut-off answer said before belongs to it.
+    const before = this.#goesOn ? this.lastAnswer?.text ?? "" : "";
+    this.lastAnswer = { id: body.id, text: `${before}${text}` };
     if (calls.length === 0) this.#returns.clear(); // The turn is over; nobody names its results again.
   }
 
