@@ -20,6 +20,7 @@ import { exposedBody, exposedNote, type ExposureFold, exposureKey } from "./expo
 import { LiveAnswer } from "./live_answer.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 import type { RawArguments, RawCall } from "./raw_arguments.ts";
+import { requestMessages } from "./request_messages.ts";
 
 /** Options of {@linkcode createModelGenerate}. */
 export interface ModelGenerateOptions {
@@ -100,7 +101,7 @@ async function generate(
   if (catalog === undefined) {
     return failed(failure("catalog_unavailable", "The catalog of this turn is not known here"));
   }
-  const messages = await options.transcript(call.root, call.id);
+  const messages = requestMessages(await options.transcript(call.root, call.id));
   // Nobody waits any more, and what was read may say more than the call was asked with (I8).
   if (signal.aborted) return failed(givenUpMeanwhile);
   const request: ModelRequest = {
