@@ -52,6 +52,7 @@ export const turnMachine = setup({
     isCutOff: ({ context, event }) => cut.isCutOff(context, doneOf(event)),
     isLastRound: ({ context }) => context.step + 1 >= context.roundsMax,
     mayRetry: ({ context, event }) => model.mayRetryModel(context, failedOf(event).failure),
+    mayCompact: ({ context, event }) => model.mayCompact(context, failedOf(event).failure),
     mayChange: ({ context, event }) => model.mayChangeModel(context, failedOf(event).failure),
     mayWait: ({ context, event }) => waiting.waitAfterFailure(context, failedOf(event)) !== undefined,
     mayWaitForTime: ({ context, event }) =>
@@ -87,7 +88,11 @@ export const turnMachine = setup({
       ...(context.cutOff === undefined ? {} : { cutOff: null }),
     })),
     refuseRound: assign({ failure: ({ context }) => rules.roundLimit(context.roundsMax) }),
-    noteModelFailure: assign(({ event }) => ({ at: failedOf(event).at, failure: failedOf(event).failure })),
+    noteModelFailure: assign(({ context, event }) => ({
+      at: failedOf(event).at,
+      failure: model.failureOf(context, failedOf(event).failure),
+    })),
+    compact: assign(({ context }) => model.compacted(context)),
     nextAttempt: enqueueActions(({ context, enqueue, event }) => {
       enqueue({ type: "post", params: model.retryNote(context) });
       enqueue.assign({ attempt: context.attempt + 1, at: doneOf(event).at, failure: null });

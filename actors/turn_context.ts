@@ -117,6 +117,8 @@ export interface TurnContext extends TurnInput {
   /** How often this step waited for time to pass since then. */
   readonly waits?: number;
   readonly wait?: TurnWait | null;
+  /** The step in which the conversation was found too long: it is made shorter once in a turn. */
+  readonly compactedIn?: number;
   /** The parts of an answer that was cut off, while the model goes on with it. */
   readonly cutOff?: { readonly answers: readonly string[]; readonly text: string } | null;
   /** Why the next request is not just that of another step. */

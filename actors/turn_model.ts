@@ -1,6 +1,6 @@
 /** Which model a turn asks, how often the same one, and when another one instead (AR-22..29). */
 import type { PortArgs, PortRequestOf } from "../schemas/effect.ts";
-import { type Failure, failure } from "../schemas/failure.ts";
+import { type Failure, failure, reworded } from "../schemas/failure.ts";
 import { kindOf, remedyOf } from "../schemas/failure_kind.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
@@ -26,6 +26,7 @@ export function generate(
       ...reservation,
       ...(context.attempt === 1 ? {} : { attempt: context.attempt }),
       ...continuationOf(context),
+      ...(context.compactedIn === context.step ? { compact: true } : {}),
     },
     deadlineAtMs: context.at + limits.modelCallDurationMs,
   };
@@ -104,4 +105,27 @@ export function answered(
 ): Pick<TurnContext, "attempt" | "triedBefore" | "waits" | "wait" | "continuation"> {
   if (recovery === undefined) return { attempt: 1 };
   return { attempt: 1, triedBefore: 0, waits: 0, wait: null, continuation: null };
+}
+
+/** True if the conversation is too long, and was not made shorter in this turn. */
+export function mayCompact({ recovery, compactedIn }: TurnContext, why: Failure): boolean {
+  return recovery !== undefined && compactedIn === undefined && remedyOf(why).degrade === "shorter_context";
+}
+
+/** The same step again, with a shorter conversation. */
+export function compacted({ attempt, step, continuation }: TurnContext): Partial<TurnContext> {
+  const after = continuation?.after;
+  return {
+    attempt: attempt + 1,
+    compactedIn: step,
+    continuation: { reason: "compact_retry", ...(after === undefined ? {} : { after }) },
+    failure: null,
+  };
+}
+
+/** Why the model was asked in vain, and what was tried. */
+export function failureOf({ compactedIn }: TurnContext, why: Failure): Failure {
+  const isStillTooLong = compactedIn !== undefined && remedyOf(why).degrade === "shorter_context";
+  if (!isStillTooLong) return why;
+  return reworded(why, `${why.message}; old results were left out already: begin another session`);
 }

@@ -19,6 +19,8 @@ export const GenerateArgs = z.strictObject({
   attempt: z.int().min(2).optional(),
   /** Why it is not the first request of its turn; absent in the first, and in entries of earlier releases. */
   continuation: Continuation.exactOptional(),
+  /** Old results of the conversation become references from here on: it was too long for the model. */
+  compact: z.literal(true).exactOptional(),
   /** What the session may still spend, if that is bounded: the intent is the reservation, and starts once it is durable. */
   budget: Budget.pick({ tokens: true, cost_usd: true }).exactOptional(),
 });

@@ -8,6 +8,11 @@ export const recoveryLimits = {
   rateLimitMsMin: 1_000,
   /** How often an answer that was cut off is gone on with (LC-30). */
   truncationsMax: 3,
+  /** Of a conversation that is too long: the newest results that stay, and the shortest that is worth a reference. */
+  compactionResultsKept: 2,
+  compactionCharactersMin: 400,
+  /** Results of which the note of it tells one by one. */
+  compactionNotedMax: 100,
   /** Requests to one provider at once, unless its configuration says otherwise (CM-117). */
   modelRequestsAtOnceDefault: 8,
   /** How long a provider is left alone that had too many requests and does not say for how long. Milliseconds. */

@@ -4,7 +4,7 @@ import { ScheduleState } from "../../schemas/schedule.ts";
 import { peek, peekList, peekText } from "../peek.ts";
 import { scheduleText } from "../schedule_text.ts";
 import { durationText } from "./table.ts";
-import { queuedText, waitNoteText } from "./wait_note.ts";
+import { compactedText, queuedText, waitNoteText } from "./wait_note.ts";
 
 /** Most tools that one line names. */
 const namedMax = 6;
@@ -82,6 +82,7 @@ export function noteText(type: string, body: unknown): string | undefined {
 }
 
 function ofOthers(type: string, body: unknown): string | undefined {
+  if (type === "context.compacted") return compactedText(body);
   if (type === "model.queued") return queuedText(body);
   if (type === "turn.waiting" || type === "turn.wait_ended") return waitNoteText(type, body);
   if (type === "schedule.fired") return firedText(body);

@@ -1,4 +1,4 @@
-/** The notes of a turn that waits since its model failed, each in one line for people. */
+/** The notes of a turn whose model failed, or may not be asked yet, each in one line for people. */
 import { TurnWait, TurnWaitEnded, type WaitEnd } from "../../schemas/recovery.ts";
 import { peek, peekText } from "../peek.ts";
 import { timeText } from "./table.ts";
@@ -36,4 +36,11 @@ export function queuedText(body: unknown): string {
     ? `which is left alone until ${timeText(until)}`
     : `${peekText(body, "ahead")} wait before it`;
   return `${peekText(body, "intent")} waits to be let in to ${peekText(body, "provider")}: ${why}`;
+}
+
+/** What a model is no longer told of. */
+export function compactedText(body: unknown): string {
+  const [turn, step, count] = [peekText(body, "turn"), peekText(body, "step"), peekText(body, "count")];
+  const what = `${count} old results, ${peekText(body, "characters")} characters`;
+  return `turn ${turn} step ${step}: the conversation was too long, ${what} are left out`;
 }

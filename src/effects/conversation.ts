@@ -8,6 +8,7 @@ import { Continuation } from "../../schemas/recovery.ts";
 import { peek, peekText } from "../peek.ts";
 import type { JournalReader } from "../journal/journal.ts";
 import type { EntryObserver } from "../kernel/kernel.ts";
+import type { Dropped } from "./compaction.ts";
 import { ConversationFold } from "./conversation_fold.ts";
 import type { ExposureFold } from "./exposure_fold.ts";
 
@@ -59,6 +60,12 @@ export class Conversations implements EntryObserver {
   exposureOf(root: RootAddress): ExposureFold | undefined {
     const kept = this.#kept.get(root);
     return kept === undefined || kept.tail !== undefined ? undefined : kept.fold.exposure;
+  }
+
+  /** What the latest request of a session was made shorter by; empty if its conversation is not in memory. */
+  droppedOf(root: RootAddress): readonly Dropped[] {
+    const kept = this.#kept.get(root);
+    return kept === undefined || kept.tail !== undefined ? [] : kept.fold.dropped;
   }
 
   /** True if a tool's whole result of this digest came back in the session. */

@@ -8,6 +8,7 @@ import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model
 import type { JsonObject } from "../../schemas/json.ts";
 import { BegunCalls } from "./begun_calls.ts";
 import { mergeState } from "./session_state.ts";
+import { compact, type Dropped } from "./compaction.ts";
 import { ExposureFold } from "./exposure_fold.ts";
 import { describeNotice } from "./notice.ts";
 
@@ -19,6 +20,14 @@ export const goOnText =
 function isNews(type: string): boolean {
   return type === "session.answered" || type === "resource.updated" || type === "task.ended" ||
     type === "task.rested";
+}
+
+/** What a call came to, as the model is told. */
+interface Returned {
+  readonly text: string;
+  readonly isError: boolean;
+  /** The blob that holds the whole of it. */
+  readonly digest: string | undefined;
 }
 
 /** The conversation of one session, built entry by entry. The same entries give the same messages, always. */
@@ -36,9 +45,13 @@ export class ConversationFold {
   readonly #texts = new Map<number, string>();
   /** Changes that wait for their stage to be over, by the outcome that brought them. */
   readonly #changes = new Map<string, readonly JsonObject[]>();
-  readonly #returns = new Map<string, { readonly text: string; readonly isError: boolean }>();
+  readonly #returns = new Map<string, Returned>();
   /** How far the calls came that no answer to the model names. */
   readonly #begun = new BegunCalls();
+  /** What was dropped for the latest request, since the conversation was too long. */
+  dropped: readonly Dropped[] = [];
+  /** The blobs that hold whole results, by the messages that hold a part. */
+  readonly #digests = new WeakMap<ModelMessage, string>();
   #step = "";
   /** True while the model goes on with an answer that was cut off. */
   #goesOn = false;
@@ -89,9 +102,9 @@ export class ConversationFold {
   }
 
   #append(entry: Entry): void {
-    const { turn, step, append, continuation } =
+    const { turn, step, append, continuation, compact: isTooLong } =
       (entry.body as unknown as { readonly args: GenerateArgs }).args;
-    this.#goesOn = continuation?.reason === "max_tokens_recovery";
+    this.#goesOn = continuation?.after !== undefined;
     const name = `${turn}.${step}`;
     if (name === this.#step) {
       // The same step is asked again: what its first try added is added once.
@@ -102,6 +115,7 @@ export class ConversationFold {
       this.#stepStart = this.messages.length;
     }
     for (const item of append) this.messages.push(this.#messageOf(item));
+    this.dropped = isTooLong === true ? compact(this.messages, (one) => this.#digests.get(one)) : [];
   }
 
   /** A call that never got a result, because its turn was stopped, still needs one before the model is asked again. */
@@ -130,9 +144,12 @@ export class ConversationFold {
       case "refusal":
         return { role: "tool", callId: item.callId, name: item.name, text: item.text, isError: true };
       case "result": {
-        const found = this.#returns.get(item.outcome) ?? { text: "", isError: true };
+        const found = this.#returns.get(item.outcome) ?? { text: "", isError: true, digest: undefined };
         const text = `${originLabel(item.name)}\n${found.text}`;
-        return { role: "tool", callId: item.callId, name: item.name, text, isError: found.isError };
+        const { callId, name } = item;
+        const message: ModelMessage = { role: "tool", callId, name, text, isError: found.isError };
+        if (found.digest !== undefined) this.#digests.set(message, found.digest);
+        return message;
       }
     }
   }
@@ -145,7 +162,7 @@ export class ConversationFold {
       if ("pause" in value) return; // The call goes on.
       if (value.changes !== undefined) this.#changes.set(body.id, value.changes);
       if (value.full !== undefined) this.#noteResult(value.full.digest);
-      this.#returns.set(body.id, { text: value.model, isError: value.isError });
+      this.#returns.set(body.id, { text: value.model, isError: value.isError, digest: value.full?.digest });
     }
     if (entry.type !== "model.generate") return;
     const { text, calls } = body.value as ModelAnswer;

@@ -15,6 +15,7 @@ import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
 import { admitted } from "./admitted.ts";
 import { type CleanAnswer, cleanAnswer, cleanFailure } from "./clean.ts";
+import { compactedBody, compactedNote, type Dropped } from "./compaction.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import { exposedBody, exposedNote, type ExposureFold, exposureKey } from "./exposure_fold.ts";
 import { LiveAnswer } from "./live_answer.ts";
@@ -37,6 +38,8 @@ export interface ModelGenerateOptions {
   readonly transcript: (root: RootAddress, intent: string) => Promise<readonly ModelMessage[]>;
   /** What a session's exposure depends on, once its transcript was read; without it nothing is known of wishes. */
   readonly exposureOf?: (root: RootAddress) => ExposureFold | undefined;
+  /** What a session's latest request was made shorter by, once its transcript was read. */
+  readonly droppedOf?: (root: RootAddress) => readonly Dropped[];
   /** The sealed catalog of a hash; undefined if there is none. */
   readonly catalogOf: (hash: string) => ResolvedCatalog | undefined;
   /** Takes secrets out of answers, streamed text and failures. */
@@ -104,6 +107,7 @@ async function generate(
   const messages = requestMessages(await options.transcript(call.root, call.id));
   // Nobody waits any more, and what was read may say more than the call was asked with (I8).
   if (signal.aborted) return failed(givenUpMeanwhile);
+  noteDropped(call, options);
   const request: ModelRequest = {
     model: args.model.slice(slash + 1),
     messages,
@@ -121,6 +125,16 @@ async function generate(
   // An answer that nobody waits for any more must not push away what belongs to a later one.
   if (!signal.aborted) options.rawArguments.keep(call.root, rawCalls(args.step, clean));
   return { status: "ok", value: clean.answer as unknown as Json };
+}
+
+/** What the model is no longer told of stands in the journal. */
+function noteDropped(
+  { id: intent, root, note, request: { args } }: Call,
+  options: ModelGenerateOptions,
+): void {
+  const dropped = args.compact === true ? options.droppedOf?.(root) ?? [] : [];
+  if (dropped.length === 0) return;
+  note?.(compactedNote, compactedBody({ intent, turn: args.turn, step: args.step, dropped }));
 }
 
 const givenUpMeanwhile = failure("turn_canceled", "The model call was given up before the model was asked");

@@ -119,6 +119,7 @@ function modelPerformers(
       providerOf: (name, root, model) => places.providerOf(name, root, model),
       transcript: (root, intent) => conversations.transcript(root, intent),
       exposureOf: (root) => conversations.exposureOf(root),
+      droppedOf: (root) => conversations.droppedOf(root),
       catalogOf,
       redactor,
       rawArguments,

@@ -30,6 +30,7 @@ export function performersWith(
       rawArguments,
       providerOf: (_name, _root, model) => providerOf(model),
       transcript: (root, intent) => conversations.transcript(root, intent),
+      droppedOf: (root) => conversations.droppedOf(root),
       catalogOf,
       seams,
       admission: admits ? new Admission(seams.clock) : undefined,

@@ -181,6 +181,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         providerOf: (name, _, model) => name === "scripted" ? providers.get(model) ?? provider : undefined,
         transcript: (root, intent) => conversations.transcript(root, intent),
         exposureOf: (root) => conversations.exposureOf(root),
+        droppedOf: (root) => conversations.droppedOf(root),
         catalogOf,
         seams,
       }),
