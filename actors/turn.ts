@@ -53,6 +53,7 @@ export const turnMachine = setup({
     isLastRound: ({ context }) => context.step + 1 >= context.roundsMax,
     mayRetry: ({ context, event }) => model.mayRetryModel(context, failedOf(event).failure),
     mayCompact: ({ context, event }) => model.mayCompact(context, failedOf(event).failure),
+    mayHide: ({ context, event }) => model.mayHide(context, failedOf(event).failure),
     mayChange: ({ context, event }) => model.mayChangeModel(context, failedOf(event).failure),
     mayWait: ({ context, event }) => waiting.waitAfterFailure(context, failedOf(event)) !== undefined,
     mayWaitForTime: ({ context, event }) =>
@@ -96,6 +97,11 @@ export const turnMachine = setup({
     nextAttempt: enqueueActions(({ context, enqueue, event }) => {
       enqueue({ type: "post", params: model.retryNote(context) });
       enqueue.assign({ attempt: context.attempt + 1, at: doneOf(event).at, failure: null });
+    }),
+    hideTool: enqueueActions(({ context, enqueue, event }) => {
+      const { failure: why, at } = failedOf(event);
+      enqueue({ type: "post", params: model.hiddenNote(context, why) });
+      enqueue.assign({ at, ...model.withHidden(context, why) });
     }),
     changeModel: enqueueActions(({ context, enqueue }) => {
       enqueue({ type: "post", params: model.changeNote(context) });

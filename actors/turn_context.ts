@@ -119,6 +119,8 @@ export interface TurnContext extends TurnInput {
   readonly wait?: TurnWait | null;
   /** The step in which the conversation was found too long: it is made shorter once in a turn. */
   readonly compactedIn?: number;
+  /** Tools that the model is not told of, by its names for them: it did not take their schemas. */
+  readonly hidden?: readonly string[];
   /** The parts of an answer that was cut off, while the model goes on with it. */
   readonly cutOff?: { readonly answers: readonly string[]; readonly text: string } | null;
   /** Why the next request is not just that of another step. */

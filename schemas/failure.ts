@@ -226,6 +226,8 @@ export const Failure = z.strictObject({
   retryable: z.boolean(),
   /** How long the other side asks to be left alone, in milliseconds. */
   retryAfterMs: z.int().min(0).max(limits.retryAfterToldMsMax).exactOptional(),
+  /** Of a model that does not take the schema of a tool: the name by which it knows the tool. */
+  tool: z.string().regex(/^[\w.-]{1,128}$/).exactOptional(),
   classification: FaultClass.exactOptional(),
   details: FailureDetails.exactOptional(),
 });

@@ -4,6 +4,7 @@ import { Budget } from "./budget.ts";
 import { CatalogRef } from "./catalog.ts";
 import { HistoryItem, ToolChoice } from "./model.ts";
 import { Continuation } from "./recovery.ts";
+import { recoveryLimits } from "./recovery_limits.ts";
 
 /** Arguments of `model.generate`. */
 export const GenerateArgs = z.strictObject({
@@ -21,6 +22,8 @@ export const GenerateArgs = z.strictObject({
   continuation: Continuation.exactOptional(),
   /** Old results of the conversation become references from here on: it was too long for the model. */
   compact: z.literal(true).exactOptional(),
+  /** Tools that the model is not told of, by its names for them: it does not take their schemas. */
+  hidden: z.array(z.string().max(128)).max(recoveryLimits.toolsHiddenMax).exactOptional(),
   /** What the session may still spend, if that is bounded: the intent is the reservation, and starts once it is durable. */
   budget: Budget.pick({ tokens: true, cost_usd: true }).exactOptional(),
 });

@@ -13,6 +13,8 @@ export const recoveryLimits = {
   compactionCharactersMin: 400,
   /** Results of which the note of it tells one by one. */
   compactionNotedMax: 100,
+  /** Tools of one turn that a model is not told of, since it does not take their schemas. */
+  toolsHiddenMax: 16,
   /** Requests to one provider at once, unless its configuration says otherwise (CM-117). */
   modelRequestsAtOnceDefault: 8,
   /** How long a provider is left alone that had too many requests and does not say for how long. Milliseconds. */

@@ -42,6 +42,10 @@ export function noteText(type: string, body: unknown): string | undefined {
       return `from ${peekText(body, "from")} to ${peekText(body, "to")} after ${
         peekText(body, "lastErrorCode")
       }`;
+    case "model.tool_hidden":
+      return `${peekText(body, "model")} does not take the schema of ${
+        peekText(body, "tool")
+      }: not told of it`;
     case "approval.requested":
       return requestedText(body);
     case "approval.decided":

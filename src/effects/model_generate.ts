@@ -111,7 +111,7 @@ async function generate(
   const request: ModelRequest = {
     model: args.model.slice(slash + 1),
     messages,
-    tools: provider.capabilities.toolCalling ? toolsOf(call, catalog, options) : [],
+    tools: provider.capabilities.toolCalling ? without(toolsOf(call, catalog, options), args.hidden) : [],
     toolChoice: args.toolChoice,
     maxOutputTokens: args.maxOutputTokens,
     ...(args.attempt === undefined ? {} : { attempt: args.attempt }),
@@ -169,6 +169,11 @@ function toolsOf(
     call.note?.(exposedNote, exposedBody({ intent: call.id, turn, step, catalog: hash, exposure }));
   }
   return exposure.specs;
+}
+
+/** Those that the model takes. */
+function without(specs: readonly ToolSpec[], hidden: readonly string[] = []): readonly ToolSpec[] {
+  return hidden.length === 0 ? specs : specs.filter(({ name }) => !hidden.includes(name));
 }
 
 const withheld = failure(

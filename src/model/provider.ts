@@ -31,10 +31,12 @@ export class ModelError extends Error {
     options: ErrorOptions & {
       /** How long the provider asks to be left alone, in milliseconds. */
       readonly retryAfterMs?: number | undefined;
+      /** Of `model_schema_unsupported`: the tool whose schema it is, by the name that the provider was given. */
+      readonly tool?: string | undefined;
     } = {},
   ) {
     super(message, options);
-    const { retryAfterMs } = options;
+    const { retryAfterMs, tool } = options;
     this.failure = {
       code,
       message: message.slice(0, 2_000),
@@ -42,6 +44,7 @@ export class ModelError extends Error {
       ...(retryAfterMs === undefined
         ? {}
         : { retryAfterMs: Math.min(Math.max(0, Math.ceil(retryAfterMs)), limits.retryAfterToldMsMax) }),
+      ...(tool === undefined || !/^[\w.-]{1,128}$/.test(tool) ? {} : { tool }),
     };
   }
 }
