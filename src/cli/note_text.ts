@@ -4,7 +4,7 @@ import { ScheduleState } from "../../schemas/schedule.ts";
 import { peek, peekList, peekText } from "../peek.ts";
 import { scheduleText } from "../schedule_text.ts";
 import { durationText } from "./table.ts";
-import { compactedText, queuedText, waitNoteText } from "./wait_note.ts";
+import { compactedText, hiddenText, queuedText, waitNoteText } from "./wait_note.ts";
 
 /** Most tools that one line names. */
 const namedMax = 6;
@@ -42,10 +42,6 @@ export function noteText(type: string, body: unknown): string | undefined {
       return `from ${peekText(body, "from")} to ${peekText(body, "to")} after ${
         peekText(body, "lastErrorCode")
       }`;
-    case "model.tool_hidden":
-      return `${peekText(body, "model")} does not take the schema of ${
-        peekText(body, "tool")
-      }: not told of it`;
     case "approval.requested":
       return requestedText(body);
     case "approval.decided":
@@ -86,6 +82,7 @@ export function noteText(type: string, body: unknown): string | undefined {
 }
 
 function ofOthers(type: string, body: unknown): string | undefined {
+  if (type === "model.tool_hidden") return hiddenText(body);
   if (type === "context.compacted") return compactedText(body);
   if (type === "model.queued") return queuedText(body);
   if (type === "turn.waiting" || type === "turn.wait_ended") return waitNoteText(type, body);

@@ -44,3 +44,8 @@ export function compactedText(body: unknown): string {
   const what = `${count} old results, ${peekText(body, "characters")} characters`;
   return `turn ${turn} step ${step}: the conversation was too long, ${what} are left out`;
 }
+
+/** A tool that a model is not told of any more. */
+export function hiddenText(body: unknown): string {
+  return `${peekText(body, "model")} does not take the schema of ${peekText(body, "tool")}: not told of it`;
+}

@@ -30,6 +30,8 @@ export async function admitted(
 ): Promise<PerformerResult> {
   const provider = model.slice(0, model.indexOf("/"));
   const atOnce = await concurrencyOf(() => providerOf(provider, root, model));
+  // Any number at once: there is no gate, and none to be closed.
+  if (atOnce === Infinity) return await work(0);
   const onWait = ({ ahead, coolsUntilMs }: Queued) => {
     call.note?.(queuedNote, { intent: id, provider, ahead, coolsUntilMs });
     const why = coolsUntilMs === null
