@@ -116,11 +116,11 @@ export function mayCompact({ recovery, compactedIn }: TurnContext, why: Failure)
 
 /** The same step again, with a shorter conversation. */
 export function compacted({ attempt, step, continuation }: TurnContext): Partial<TurnContext> {
-  const after = continuation?.after;
+  const parts = continuation?.parts;
   return {
     attempt: attempt + 1,
     compactedIn: step,
-    continuation: { reason: "compact_retry", ...(after === undefined ? {} : { after }) },
+    continuation: { reason: "compact_retry", ...(parts === undefined ? {} : { parts }) },
     failure: null,
   };
 }

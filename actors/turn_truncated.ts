@@ -26,7 +26,7 @@ export function goOn(context: TurnContext, done: PortDone): Partial<TurnContext>
     append: [...context.notices ?? [], { type: "continuation" }],
     notices: [],
     cutOff: { answers, text: `${cutOff?.text ?? ""}${answerIn(done).text}` },
-    continuation: { reason: "max_tokens_recovery", after: answers },
+    continuation: { reason: "max_tokens_recovery", parts: answers },
   };
 }
 

@@ -140,7 +140,7 @@ export type ContinuationReason = z.infer<typeof ContinuationReason>;
 export const Continuation = z.strictObject({
   reason: ContinuationReason,
   /** The answers that the next one goes on with, if they were cut off: their text comes before it. */
-  after: z.array(IntentId).max(recoveryLimits.truncationsMax).exactOptional(),
+  parts: z.array(IntentId).max(recoveryLimits.truncationsMax).exactOptional(),
 });
 /** Why a request to the model is not the first of its turn. */
 export type Continuation = z.infer<typeof Continuation>;

@@ -77,9 +77,9 @@ export class Conversations implements EntryObserver {
   async answerText(root: RootAddress, intent: IntentId): Promise<string> {
     const last = this.#kept.get(root)?.fold.lastAnswer;
     if (last?.id === intent) return last.text;
-    const { text, after } = await this.#answerIn(root, intent);
+    const { text, parts } = await this.#answerIn(root, intent);
     const before: string[] = [];
-    for (const one of after) before.push((await this.#answerIn(root, one)).text);
+    for (const one of parts) before.push((await this.#answerIn(root, one)).text);
     return [...before, text].join("");
   }
 
@@ -87,18 +87,18 @@ export class Conversations implements EntryObserver {
   async #answerIn(
     root: RootAddress,
     intent: IntentId,
-  ): Promise<{ readonly text: string; readonly after: readonly IntentId[] }> {
-    let after: readonly IntentId[] = [];
+  ): Promise<{ readonly text: string; readonly parts: readonly IntentId[] }> {
+    let parts: readonly IntentId[] = [];
     const from = Number(intent.split(".")[0]);
     for await (const { kind, cause, body } of this.#journal.readEntries(root, from)) {
       if (kind === "intent" && `${cause}.${peekText(body, "n")}` === intent) {
-        after = Continuation.safeParse(peek(body, "args", "continuation")).data?.after ?? [];
+        parts = Continuation.safeParse(peek(body, "args", "continuation")).data?.parts ?? [];
       }
       if (kind === "outcome" && peekText(body, "id") === intent) {
-        return { text: peekText(body, "value", "text"), after };
+        return { text: peekText(body, "value", "text"), parts };
       }
     }
-    return { text: "", after };
+    return { text: "", parts };
   }
 
   /** What a tool call yielded, by the intent of its effect; undefined if it yielded nothing. */

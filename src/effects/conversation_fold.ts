@@ -104,7 +104,7 @@ export class ConversationFold {
   #append(entry: Entry): void {
     const { turn, step, append, continuation, compact: isTooLong } =
       (entry.body as unknown as { readonly args: GenerateArgs }).args;
-    this.#goesOn = continuation?.after !== undefined;
+    this.#goesOn = continuation?.parts !== undefined;
     const name = `${turn}.${step}`;
     if (name === this.#step) {
       // The same step is asked again: what its first try added is added once.

@@ -15,7 +15,11 @@ const tools: readonly ToolSketch[] = [{
   name: "look",
   work: (_use, input) => Promise.resolve(`${JSON.stringify(input)} ${long}`),
 }];
-const look = (text: string) => ({ calls: [{ tool: "look", arguments: { text } }] });
+/** An answer that calls the tool. */
+function look(text: string) {
+  return { calls: [{ tool: "look", arguments: { text } }] };
+}
+
 const tooLong = { code: "model_context_exceeded", message: "Too many tokens" };
 
 async function play(answers: readonly unknown[]) {

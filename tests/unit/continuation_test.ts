@@ -48,7 +48,7 @@ Deno.test("answer that was cut off is gone on with, and is one answer in the end
   const { stage, session, entries, told } = await play(answers);
   assert.equal(told, "completed: One, two, three");
   assert.deepEqual(reasonsIn(entries), ["first 0.1", "max_tokens_recovery 1.1", "max_tokens_recovery 2.1"]);
-  const after = requestsIn(entries).map(({ continuation }) => continuation?.after?.length ?? 0);
+  const after = requestsIn(entries).map(({ continuation }) => continuation?.parts?.length ?? 0);
   assert.deepEqual(after, [0, 1, 2]);
   const messages = await settled(stage.world, stage.runtime.conversations.transcript(session, "1.0"));
   assert.deepEqual(messages.map(({ role, text }) => [role, text]), [
