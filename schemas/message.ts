@@ -20,6 +20,7 @@ import { SessionScope } from "./profile.ts";
 import { Json } from "./json.ts";
 import { RefreshRule } from "./refresh.ts";
 import { ScheduleInput } from "./schedule.ts";
+import { Recovery } from "./recovery.ts";
 import { ChildSpec, SupervisorPolicy } from "./supervision.ts";
 import { TaskInput, taskLetters, TaskMessage } from "./task.ts";
 import { TurnOutcome } from "./turn_outcome.ts";
@@ -80,6 +81,8 @@ export const SessionMessage = z.discriminatedUnion("type", [
     /** Prompts that wait end too, whatever the scope: they may have been done in a part that is lost. */
     prompts: z.literal("all").exactOptional(),
   }),
+  /** Lets a turn go on that waits since its model failed. Answered as its prompt is, once the turn has ended. */
+  z.strictObject({ type: z.literal("session.resume") }),
   /** Answers for the whole session end: those that a principal gave, or all (DM-36). */
   z.strictObject({ type: z.literal("session.revoke"), principal: Principal.optional() }),
   z.strictObject({ type: z.literal("session.relay"), to: RootAddress, text }),
@@ -190,6 +193,8 @@ export const rootInputs = {
     installation: InstallationId.optional(),
     /** Besides that of its agent: the stricter one counts, field by field. */
     budget: Budget.optional(),
+    /** How its turns go on after failures of the model. */
+    recovery: Recovery.exactOptional(),
     /** Set for child agents. */
     parent: Parentage.exactOptional(),
   }),

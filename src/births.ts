@@ -69,6 +69,7 @@ export async function createSession(
       scope: draft.scope,
       installation: kernel.journal.format.installation,
       budget: draft.budget,
+      ...(draft.recovery === undefined ? {} : { recovery: draft.recovery }),
       ...(parent === undefined ? {} : { parent }),
     }, { title, ...(parent === undefined ? {} : { parent: parent.task }), ...bornAs(spawned) }),
   ];

@@ -7,6 +7,7 @@ import type { ApiGiven, ApiResult, SpawnRights } from "../../schemas/api.ts";
 import type { Json } from "../../schemas/json.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
 import { principalText } from "../../schemas/principal.ts";
+import { Recovery } from "../../schemas/recovery.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
 import { canonicalBytes } from "../canonical.ts";
 import { writeHome } from "../host/session_home.ts";
@@ -50,6 +51,7 @@ export async function spawn(
       mode,
       scope,
       budget: given.budget,
+      recovery: agent.recovery ?? Recovery.parse({}),
       title: given.title ?? given.name ?? agent.name,
     },
     ref: { principal: principalText(caller.principal), key },

@@ -105,7 +105,9 @@ function intentText(type: string, args: unknown): string | undefined {
         previewArguments(peekObject(args, "arguments") as JsonObject)
       }`;
     case "model.generate":
-      return `${peekText(args, "model")} turn ${peekText(args, "turn")} step ${peekText(args, "step")}`;
+      return `${peekText(args, "model")} turn ${peekText(args, "turn")} step ${peekText(args, "step")}${
+        continuationText(peekText(args, "continuation", "reason"))
+      }`;
     case "question.ask":
       return `${peekText(args, "subject", "tool")}: ${peekText(args, "subject", "reason")}`;
     case "model.sample":
@@ -127,6 +129,11 @@ function intentText(type: string, args: unknown): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** Why a model is asked although nothing new came of calls. */
+function continuationText(reason: string): string {
+  return reason === "" || reason === "tool_result_continuation" ? "" : `, ${reason}`;
 }
 
 function outcomeText(type: string, body: unknown): string {

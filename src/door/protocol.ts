@@ -164,6 +164,7 @@ export const doorMethods = {
       request: z.union([
         z.strictObject({ text: z.string().min(1).max(limits.promptCharactersMax) }),
         z.strictObject({ call: HostCall }),
+        z.strictObject({ resume: z.literal(true) }),
       ]),
       key: z.string().min(1).max(limits.commandKeyBytesMax),
       from: z.int().min(1),

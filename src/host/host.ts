@@ -75,8 +75,11 @@ export interface SessionOrder {
   readonly budget?: Budget | undefined;
 }
 
-/** What begins a turn: words for the model, or a call that needs none. */
-export type Request = { readonly text: string } | { readonly call: HostCall };
+/** What begins a turn: words for the model, or a call that needs none; or what lets one go on that waits. */
+export type Request =
+  | { readonly text: string }
+  | { readonly call: HostCall }
+  | { readonly resume: true };
 
 /** A prompt, or a call, to be given. */
 export interface PromptOrder {
