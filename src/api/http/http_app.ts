@@ -5,11 +5,13 @@ import type { ApiMethod } from "../../../schemas/api.ts";
 import { apiLimits } from "../../../schemas/api_limits.ts";
 import { statusOf } from "../../../schemas/failure_status.ts";
 import { principalText } from "../../../schemas/principal.ts";
+import { peekText } from "../../peek.ts";
 import type { Seams } from "../../seams.ts";
 import type { ActorApi } from "../actor_api.ts";
 import { ApiFailure } from "../api_failure.ts";
 import type { Authenticator } from "../authenticator.ts";
 import type { Caller } from "../caller.ts";
+import type { McpFront } from "../mcp/mcp_front.ts";
 import { only } from "./head_guard.ts";
 import { openApiText } from "./openapi.ts";
 import { type Rate, RateLimit } from "./rate_limit.ts";
@@ -26,6 +28,8 @@ export interface HttpAppOptions {
   readonly rate: Rate | undefined;
   /** Time for a body, in milliseconds. */
   readonly bodyMs: number;
+  /** Answers at `/mcp`, if MCP is spoken too. */
+  readonly mcp?: Pick<McpFront, "answer" | "close"> | undefined;
 }
 
 /** What comes with each request. */
@@ -35,11 +39,17 @@ export interface HttpBindings {
   readonly trace: string;
   /** Aborts when nobody waits for the answer any more. */
   readonly gone: AbortSignal;
+  /** Aborts when the other side has closed the connection. */
+  readonly left: AbortSignal;
   /** Breaks the connection. */
   readonly kill: () => void;
   /** Aborts when the server is to end. */
   readonly ending: AbortSignal;
 }
+
+/** Where MCP is spoken. */
+const mcpPath = "/mcp";
+const mcpVerbs = ["GET", "POST", "DELETE"] as const;
 
 type Asked = Context<{ Bindings: HttpBindings }>;
 
@@ -75,6 +85,11 @@ export function createHttpApp(options: HttpAppOptions): Hono<{ Bindings: HttpBin
       verbs.set(path, (verbs.get(path) ?? new Set()).add(route.verb));
     }
   }
+  const { mcp } = options;
+  if (mcp !== undefined) {
+    app.on([...mcpVerbs], mcpPath, (c) => answerMcp(c, { ...options, limiters, mcp }));
+    verbs.set(mcpPath, new Set(mcpVerbs));
+  }
   for (const [path, known] of verbs) {
     app.all(path, (c) => {
       const allow = [...known].join(", ");
@@ -104,6 +119,38 @@ interface Answering extends HttpAppOptions {
   readonly limiters: Limiters;
 }
 
+/** A request of MCP: admitted as any other, and then the protocol's own. */
+async function answerMcp(
+  c: Asked,
+  answering: Omit<Answering, "method" | "route"> & { readonly mcp: Pick<McpFront, "answer"> },
+): Promise<Response> {
+  const { incoming, gone, left, ending } = c.env;
+  const { limiters, seams: { clock }, bodyMs, mcp } = answering;
+  const caller = await admit(c, answering);
+  const { method } = c.req;
+  const body = method === "POST" ? await readBody(incoming, { clock, bodyMs }) : undefined;
+  const waitMs = limiters.asked?.take([principalText(caller.principal), ...mcpRoute(body)].join(" ")) ?? 0;
+  if (waitMs > 0) throw new TooOften(waitMs);
+  const { rawHeaders } = incoming;
+  const headers = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
+  }
+  const request = new Request(c.req.url, { method, headers, signal: left });
+  return await mcp.answer({ request, body, asks: { caller, late: gone }, ending });
+}
+
+/** What of a request its rate is counted by: the method, and for a call the tool and the agent. */
+function mcpRoute(body: { readonly [name: string]: unknown } | undefined): readonly string[] {
+  const params = body?.["params"];
+  return [
+    "mcp",
+    String(body?.["method"] ?? ""),
+    peekText(params, "name"),
+    peekText(params, "arguments", "address"),
+  ];
+}
+
 async function answer(c: Asked, answering: Answering): Promise<Response> {
   const { api, method, route, limiters, seams, bodyMs } = answering;
   const { incoming, gone } = c.env;
@@ -129,7 +176,10 @@ async function answer(c: Asked, answering: Answering): Promise<Response> {
 }
 
 /** Who asks. Refuses without a look at the body, and soon without a look at the token too (B08, B15). */
-async function admit(c: Asked, { authenticator, limiters, seams }: Answering): Promise<Caller> {
+async function admit(
+  c: Asked,
+  { authenticator, limiters, seams }: Pick<Answering, "authenticator" | "limiters" | "seams">,
+): Promise<Caller> {
   const { incoming: { rawHeaders, socket }, trace } = c.env;
   const peer = socket.remoteAddress ?? "";
   const found = await authenticator.authenticate({ authorization: only(rawHeaders, "authorization"), peer });

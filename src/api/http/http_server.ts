@@ -68,6 +68,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
 class Served {
   guard: HeadGuard = { hosts: new Set() };
   readonly #api: ActorApi;
+  readonly #mcp: HttpServerOptions["mcp"];
   readonly #seams: HttpServerOptions["seams"];
   readonly #app: ReturnType<typeof createHttpApp>;
   readonly #ending = new AbortController();
@@ -76,6 +77,7 @@ class Served {
 
   constructor({ rate, ...options }: Omit<HttpServerOptions, "bodyMs"> & { readonly bodyMs: number }) {
     this.#api = options.api;
+    this.#mcp = options.mcp;
     this.#seams = options.seams;
     this.#app = createHttpApp({ ...options, rate });
   }
@@ -97,6 +99,7 @@ class Served {
     late.addEventListener("abort", () => this.#cut(server, over.signal), { once: true });
     if (late.aborted) this.#cut(server, over.signal);
     while (this.#open.size > 0) await Promise.all(this.#open);
+    await this.#mcp?.close();
     over.abort();
     late.removeEventListener("abort", leave);
     await new Promise<void>((resolve) => {
@@ -117,13 +120,18 @@ class Served {
     const given = only(rawHeaders, "x-trace-id");
     const trace = given !== undefined && tracePattern.test(given) ? given : this.#seams.nextId("req");
     const gone = new AbortController();
+    const left = new AbortController();
     const leave = () => gone.abort();
-    outgoing.once("close", leave);
+    outgoing.once("close", () => {
+      leave();
+      left.abort();
+    });
     this.#late.signal.addEventListener("abort", leave, { once: true });
     const env: HttpBindings = {
       incoming,
       trace,
       gone: gone.signal,
+      left: left.signal,
       kill: () => void outgoing.destroy(),
       ending: this.#ending.signal,
     };
@@ -151,7 +159,8 @@ class Served {
           "The server ends: send it again, with the same key, to the next one",
         );
       }
-      if (method !== "GET" && method !== "POST") {
+      const isEnd = method === "DELETE" && path.startsWith("/mcp") && this.#mcp !== undefined;
+      if (method !== "GET" && method !== "POST" && !isEnd) {
         throw new ApiFailure("method_not_allowed", "Only GET and POST are known here");
       }
       return await this.#app.fetch(new Request(`http://troupe${path}`, { method }), env);
