@@ -4,6 +4,7 @@
  */
 export {
   createMcpHandler,
+  createRequestStateCodec,
   inputRequired,
   isLegacyRequest,
   ProtocolError,

@@ -21,7 +21,7 @@ export interface McpFeatures {
     name: string,
     given: { readonly [name: string]: unknown },
     context: ServerContext,
-  ): Promise<CallToolResult | InputRequiredResult> | undefined;
+  ): Promise<CallToolResult | InputRequiredResult | undefined>;
   /** Reads a resource; undefined if there is none of that address. */
   read(uri: string): ReadResourceResult | undefined;
   /** Adds what is neither tool nor resource. */
