@@ -6,6 +6,7 @@ import type { Authenticator } from "../../src/api/authenticator.ts";
 import type { Caller } from "../../src/api/caller.ts";
 import { openFolderShelf } from "../../src/api/folder_shelf.ts";
 import { type HttpServer, type HttpServerOptions, openHttpServer } from "../../src/api/http/http_server.ts";
+import { McpFront } from "../../src/api/mcp/mcp_front.ts";
 import { openOwner } from "../../src/host/open_host.ts";
 import type { LogEvent, Seams } from "../../src/seams.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
@@ -37,6 +38,8 @@ export interface AskInit {
 export interface HttpStageOptions
   extends Partial<Pick<HttpServerOptions, "rate" | "bodyMs" | "headersMs" | "authenticator">> {
   readonly script?: string;
+  /** True to speak MCP too. */
+  readonly mcp?: boolean;
   readonly config?: unknown;
   readonly seams?: (seams: Seams) => Seams;
 }
@@ -96,6 +99,7 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
     const server = await openHttpServer({
       authenticator: byName,
       ...options,
+      mcp: options.mcp === true ? new McpFront({ api, seams }) : undefined,
       api,
       seams,
       hostname: "127.0.0.1",
