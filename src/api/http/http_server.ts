@@ -172,6 +172,8 @@ class Served {
 
 /** Writes a response no faster than it is taken. */
 async function send(outgoing: ServerResponse, response: Response, trace: string): Promise<void> {
+  // Whoever has left already hears nothing, and closes no second time.
+  if (outgoing.destroyed) return void await response.body?.cancel();
   for (const [name, value] of response.headers) outgoing.setHeader(name, value);
   outgoing.setHeader("x-trace-id", trace);
   outgoing.setHeader("x-content-type-options", "nosniff");
