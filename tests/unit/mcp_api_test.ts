@@ -15,12 +15,16 @@ const asks = `answers:
 `;
 const waits = { policy: { tools: { read_file: "prompt" } } };
 
+/** Looks that are enough for anything: only a broken build comes near it. */
+const looksMax = 2_000;
+
 /** Waits until something is so; each look is a request, so nothing is slept through. */
 async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (;;) {
+  for (let looks = 0; looks < looksMax; looks++) {
     const found = await look();
     if (found !== undefined) return found;
   }
+  throw new Error("It does not come");
 }
 
 Deno.test("MCP tools are the API's own methods: their schemas are those of the table, with the key of a command", () => {
