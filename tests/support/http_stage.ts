@@ -20,6 +20,8 @@ export interface HttpStage {
   /** Says exactly these bytes, and gives what is answered until the other side ends, or `until` was said. */
   raw(text: string, until?: RegExp): Promise<string>;
   connect(): Promise<Deno.TcpConn>;
+  /** Asks the server to end, and waits until it has. */
+  drained(): Promise<void>;
   /** Closes the server and opens another one at the same port and store. */
   reopen(): Promise<void>;
   end(): Promise<void>;
@@ -110,10 +112,11 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
   let opened = await open(0);
   const { port } = opened.server;
   const client = Deno.createHttpClient({});
+  const drained = (late: AbortSignal) => within("the server to end", opened.server.drain(late));
   const close = async () => {
     const late = new AbortController();
     late.abort();
-    await opened.server.drain(late.signal);
+    await drained(late.signal);
     await opened.host.close({ hurry: true });
   };
   const connect = () => Deno.connect({ hostname: "127.0.0.1", port });
@@ -122,6 +125,7 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
       return opened.server;
     },
     logged,
+    drained: () => drained(new AbortController().signal),
     connect,
     ask: (path, { token = "p1", body, key, headers = {}, signal } = {}) =>
       fetch(`http://127.0.0.1:${port}/v1${path}`, {
@@ -151,6 +155,21 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
       await Deno.remove(folder, { recursive: true });
     },
   };
+}
+
+/** Longest wait for anything, in milliseconds: only a broken build comes near it. */
+const patienceMs = 30_000;
+
+async function within<T>(what: string, coming: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`Waited ${patienceMs} ms for ${what}`)), patienceMs);
+  });
+  try {
+    return await Promise.race([coming, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** What a connection says until it ends or a pattern was said. */

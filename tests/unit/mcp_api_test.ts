@@ -221,24 +221,33 @@ Deno.test("whoever subscribed to a session is told that it has gone on, and nobo
     }
   }));
 
-Deno.test("MCP by HTTP takes nobody without a token, from another origin, or by another name (B01, B02)", () =>
+Deno.test("MCP by HTTP takes nobody by another name (B01), from another origin (B05), or without a token (B08)", () =>
   onHttpStage({ mcp: true }, async (stage) => {
+    const { port } = stage.server;
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
     const say = async (...lines: readonly string[]) => {
-      const host = lines.some((line) => line.startsWith("Host:"))
-        ? []
-        : [`Host: 127.0.0.1:${stage.server.port}`];
+      const host = lines.some((line) => line.startsWith("Host:")) ? [] : [`Host: 127.0.0.1:${port}`];
       const head = ["POST /mcp HTTP/1.1", ...host, ...lines, "Content-Type: application/json"];
       const text = [...head, `Content-Length: ${body.length}`, "Connection: close", "", body].join("\r\n");
-      return Number((await stage.raw(text)).split(" ")[1]);
+      const told = await stage.raw(text);
+      return [Number(told.split(" ")[1]), /"code":"(\w+)"/.exec(told)?.[1]];
     };
     const token = "Authorization: Bearer p1";
-    assert.equal(await say(), 401);
-    assert.equal(await say("Authorization: Bearer wrong"), 401);
-    assert.equal(await say(token, "Host: evil.example"), 403);
-    assert.equal(await say(token, "Origin: http://evil.example"), 403);
-    // It is let in, and told to begin a session first.
-    assert.equal(await say(token, "Accept: application/json, text/event-stream"), 400);
+    assert.deepEqual(await say(), [401, "token_invalid"]);
+    assert.deepEqual(await say("Authorization: Bearer wrong"), [401, "token_invalid"]);
+    assert.deepEqual(await say(token, `Host: attacker.example:${port}`), [403, "host_not_allowed"]);
+    for (
+      const origin of [
+        "null",
+        "http://127.0.0.1.evil.example",
+        `http://localhost:${port + 1}`,
+        `https://127.0.0.1:${port}`,
+      ]
+    ) {
+      assert.deepEqual(await say(token, `Origin: ${origin}`), [403, "origin_not_allowed"], origin);
+    }
+    // This one is let in, and told to begin a session first.
+    assert.equal((await say(token, "Accept: application/json, text/event-stream"))[0], 400);
   }));
 
 Deno.test("a session of MCP is its principal's alone, ends when it is deleted, and has no successor", () =>
@@ -283,7 +292,7 @@ Deno.test("a server that ends lets go of whoever listens by MCP", () =>
     const uri = `troupe://${String(address)}`;
     await owner.client.subscribeResource({ uri });
     await modern.client.listen({ resourceSubscriptions: [uri] });
-    await stage.server.drain(new AbortController().signal);
+    await stage.drained();
     await assert.rejects(owner.call("list"));
     await owner.client.close();
     await modern.client.close();
