@@ -4,6 +4,7 @@ import { FailureCode } from "./failure.ts";
 import { JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
 import { FinishReason, ModelCapabilities, Usage } from "./model.ts";
+import { scriptLimits } from "./script_limits.ts";
 
 /** One call of a prepared answer. `arguments_text` replays arguments that are no JSON object. */
 const scriptedCall = z.strictObject({
@@ -56,10 +57,20 @@ export const ScriptedAnswer = z.strictObject({
 /** One prepared answer. */
 export type ScriptedAnswer = z.infer<typeof ScriptedAnswer>;
 
+const answers = z.array(ScriptedAnswer).max(scriptLimits.scriptAnswersMax);
+
+/** Answers for the conversation that begins with this text of a user: a child agent's, or what a server asks the model. */
+const scriptedConversation = z.strictObject({
+  prompt: z.string().max(limits.unitBytesMax),
+  answers,
+});
+
 /** A script: AR-32's capabilities unless it declares others. */
 export const Script = z.strictObject({
   capabilities: ModelCapabilities.partial().default({}),
-  answers: z.array(ScriptedAnswer).max(10_000),
+  /** For every conversation that has no answers of its own. */
+  answers,
+  conversations: z.array(scriptedConversation).max(scriptLimits.scriptConversationsMax).exactOptional(),
 });
 /** A script. */
 export type Script = z.infer<typeof Script>;

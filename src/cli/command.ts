@@ -23,6 +23,7 @@ export const commands: { readonly [name: string]: CommandRow } = {
     summary: "show what governed a session: tools, bindings, calls",
     load: () => import("./inspect.ts"),
   },
+  usage: { summary: "show what models were asked, and what it cost", load: () => import("./usage.ts") },
   budget: { summary: "show what a session may spend, and what it spent", load: () => import("./budget.ts") },
   tree: { summary: "show all actors as a tree, with what they wait for", load: () => import("./tree.ts") },
   why: {
@@ -31,6 +32,10 @@ export const commands: { readonly [name: string]: CommandRow } = {
   },
   fork: { summary: "go on from an entry of a session, in a new one", load: () => import("./fork.ts") },
   replay: { summary: "replay a session or an exported file, and compare", load: () => import("./replay.ts") },
+  record: {
+    summary: "write what a session's models said as a script, to be played again",
+    load: () => import("./record.ts"),
+  },
   export: {
     summary: "write a session to a file or a fixture that can be replayed",
     load: () => import("./export.ts"),

@@ -5,6 +5,7 @@ import { exportFixture } from "./export_fixture.ts";
 import { type ExportCounts, type ExportRequest, writeExport } from "../export/export_write.ts";
 import { locateStore, openReading } from "./host.ts";
 import { jsonLine } from "./json_line.ts";
+import { type NewFile, writeNewFile } from "./new_file.ts";
 import { withProgress } from "./progress.ts";
 import { findSession } from "./session_name.ts";
 
@@ -114,52 +115,6 @@ async function writeOut(cli: Cli, source: Source): Promise<ExportCounts> {
 }
 
 /** Written beside its place and moved there at the end, so that nobody finds half of it. */
-async function writeFile(
-  cli: Cli,
-  source: Source,
-  { path, force }: { readonly path: string; readonly force: boolean },
-): Promise<ExportCounts> {
-  if (!force && await exists(path)) {
-    throw new UsageError(
-      "file_exists",
-      `Cannot write "${path}": it exists; name another file, or use --force`,
-    );
-  }
-  const draft = `${path}.${cli.seams.nextId("part")}`;
-  const file = await open(draft, path);
-  try {
-    const counts = await writeExport({
-      ...source,
-      write: async (text) => {
-        const bytes = new TextEncoder().encode(text);
-        for (let written = 0; written < bytes.length;) written += await file.write(bytes.subarray(written));
-      },
-    });
-    file.close();
-    await Deno.rename(draft, path);
-    return counts;
-  } catch (error) {
-    await Deno.remove(draft).catch(() => {});
-    throw error;
-  }
-}
-
-async function open(draft: string, path: string): Promise<Deno.FsFile> {
-  try {
-    return await Deno.open(draft, { write: true, createNew: true, mode: 0o600 });
-  } catch (error) {
-    const reason = error instanceof Deno.errors.NotFound
-      ? "its folder does not exist"
-      : "its folder cannot be written";
-    throw new UsageError("file_unwritable", `Cannot write "${path}": ${reason}`);
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch {
-    return false;
-  }
+function writeFile(cli: Cli, source: Source, place: NewFile): Promise<ExportCounts> {
+  return writeNewFile(cli, place, (write) => writeExport({ ...source, write }));
 }

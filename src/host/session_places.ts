@@ -81,9 +81,10 @@ export class SessionPlaces {
   }
 
   async providerOf(name: string, root: RootAddress, model: string): Promise<ModelProvider | undefined> {
-    if (name !== "scripted") return undefined;
     const place = await this.open(root);
     if ("code" in place) throw new ModelError("model_unknown", place.message);
+    // A script that was named for the session stands for its model, whoever's that is.
+    if (name !== "scripted" && !isOverridden(place, model)) return undefined;
     const known = place.providers.get(model) ?? loadProvider(place, model);
     place.providers.set(model, known);
     return await known.catch((error) => {
@@ -142,8 +143,12 @@ async function loadProvider({ agent, home }: SessionPlace, model: string): Promi
 }
 
 /** A script that was given for the session stands for the agent's own model, never for a fallback. */
+function isOverridden({ agent, home }: Pick<SessionPlace, "agent" | "home">, model: string): boolean {
+  return home.script !== undefined && model === agent.model;
+}
+
 async function readScript(agent: AgentDefinition, home: SessionHome, model: string) {
-  if (home.script !== undefined && model === agent.model) {
+  if (home.script !== undefined && isOverridden({ agent, home }, model)) {
     const cut = Math.max(home.script.lastIndexOf("/"), home.script.lastIndexOf("\\"));
     return await loadScript(home.script.slice(0, cut) || "/", home.script.slice(cut + 1));
   }

@@ -28,8 +28,9 @@ export function createScriptedProvider(script: Script): ModelProvider {
     name: "scripted",
     capabilities,
     async *generate(request, signal) {
+      const answers = answersFor(script, request);
       const number = request.messages.filter((message) => message.role === "assistant").length + 1;
-      for (const event of eventsOf(answerOf(script, number, request), number, capabilities.streaming)) {
+      for (const event of eventsOf(answerOf(answers, number, request), number, capabilities.streaming)) {
         signal.throwIfAborted();
         yield event;
       }
@@ -37,11 +38,19 @@ export function createScriptedProvider(script: Script): ModelProvider {
   };
 }
 
+type Answers = Script["answers"];
+
+/** The answers of this conversation, which is known by how its user began it. */
+function answersFor({ answers, conversations = [] }: Script, { messages }: ModelRequest): Answers {
+  const prompt = messages.find(({ role }) => role === "user")?.text;
+  return conversations.find((one) => one.prompt === prompt)?.answers ?? answers;
+}
+
 /** The answer of this number, counted from 1. */
-function answerOf(script: Script, number: number, request: ModelRequest): ScriptedAnswer {
-  const answer = script.answers[number - 1];
+function answerOf(answers: Answers, number: number, request: ModelRequest): ScriptedAnswer {
+  const answer = answers[number - 1];
   if (answer === undefined) {
-    const message = `The script has ${script.answers.length} answers and is used up: add an answer ${number}`;
+    const message = `The script has ${answers.length} answers and is used up: add an answer ${number}`;
     throw new ModelError("script_exhausted", message);
   }
   const last = request.messages.at(-1)?.text ?? "";

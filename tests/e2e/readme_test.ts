@@ -82,9 +82,11 @@ const expected: readonly (readonly RegExp[])[] = [
     /intent +mcp\.call +mcp\.files\.search_project_text/,
     /^ {2}connection\/files@\S+ +closed, resting /m,
     /waits for {2}nothing: it is at rest/,
+    /^all +3 +\d+ +\d+ /m,
     /^ {2}no divergence$/m,
     /connection\/files@.*no divergence/,
   ],
+  [/^Wrote 3 answers of session\/\S+ to my-agent\/said\.yaml$/m, /turn 1 completed: 3 steps, 3 calls/],
   [/^Forked {3}session\/\S+ at entry 1: session\/ses_/m],
   [/^agent\.yaml$/m, /^mcp\/$/m],
   [

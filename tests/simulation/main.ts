@@ -77,7 +77,7 @@ async function main(): Promise<number> {
     workers: numberAfter("--workers", navigator.hardwareConcurrency),
     onProgress: (so) => {
       if (isJson || performance.now() - shownAt < 5_000) return;
-      console.log(progressLine(so, seeds, startedAt));
+      console.error(progressLine(so, seeds, startedAt));
       shownAt = performance.now();
     },
   });

@@ -15,6 +15,9 @@ function digest(bytes: Uint8Array): Promise<string> {
   return Promise.resolve(digestNow(bytes));
 }
 
+/** Longest wait for a question, in milliseconds: only a broken build comes near it. */
+const patienceMs = 30_000;
+
 /** The command line in a folder, at a keyboard that is made of a test. */
 class Desk {
   readonly folder: string;
@@ -70,7 +73,9 @@ class Desk {
 
   /** Waits until something is read from the keyboard, lets a moment pass and types a line. */
   async type(line: string | undefined, afterMs = 1_000): Promise<void> {
-    for (let turns = 0; this.#typed === undefined && turns < 10_000; turns++) await this.#world.settle();
+    // Files are read on the way, and they take the time that they take.
+    const until = performance.now() + patienceMs;
+    while (this.#typed === undefined && performance.now() < until) await this.#world.settle();
     const typed = this.#typed;
     assert.ok(typed, "nothing was asked");
     this.#typed = undefined;
