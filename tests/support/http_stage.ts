@@ -20,8 +20,8 @@ export interface HttpStage {
   /** Says exactly these bytes, and gives what is answered until the other side ends, or `until` was said. */
   raw(text: string, until?: RegExp): Promise<string>;
   connect(): Promise<Deno.TcpConn>;
-  /** Asks the server to end, and waits until it has. */
-  drained(): Promise<void>;
+  /** Asks the server to end, and waits until it has; in haste once `late` aborts. */
+  drained(late?: AbortSignal): Promise<void>;
   /** Closes the server and opens another one at the same port and store. */
   reopen(): Promise<void>;
   end(): Promise<void>;
@@ -125,7 +125,7 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
       return opened.server;
     },
     logged,
-    drained: () => drained(new AbortController().signal),
+    drained: (late = new AbortController().signal) => drained(late),
     connect,
     ask: (path, { token = "p1", body, key, headers = {}, signal } = {}) =>
       fetch(`http://127.0.0.1:${port}/v1${path}`, {

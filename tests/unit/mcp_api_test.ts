@@ -5,7 +5,7 @@ import { apiMethods } from "../../schemas/api.ts";
 import { apiLimits } from "../../schemas/api_limits.ts";
 import { mcpTools } from "../../src/api/mcp/mcp_tools.ts";
 import { onHttpStage } from "../support/http_stage.ts";
-import { inEachEra, openMcpClient } from "../support/mcp_client.ts";
+import { eras, inEachEra, openMcpClient } from "../support/mcp_client.ts";
 
 const asks = `answers:
   - calls: [{ tool: read_file, arguments: { path: a.txt } }]
@@ -296,6 +296,27 @@ Deno.test("a server that ends lets go of whoever listens by MCP", () =>
     await assert.rejects(owner.call("list"));
     await owner.client.close();
     await modern.client.close();
+    await stage.reopen();
+  }));
+
+Deno.test("a server that ends in haste tells who asks by MCP that the turn goes on", () =>
+  onHttpStage({ mcp: true, script: asks, config: waits }, async (stage) => {
+    const clients = await Promise.all(eras.map((era) => openMcpClient(stage, era)));
+    const asked = await Promise.all(clients.map(async ({ call }) => {
+      const { value: { address } } = await call("spawn", { agent: "tester" });
+      const turn = call("ask", { address, text: "Read it" });
+      await until(async () => {
+        const { questions } = (await call("questions", { address })).value;
+        return (questions as unknown[])[0];
+      });
+      return { turn };
+    }));
+    const late = new AbortController();
+    const ended = stage.drained(late.signal);
+    late.abort();
+    for (const { turn } of asked) assert.equal((await turn).value["state"], "running");
+    await ended;
+    for (const { client } of clients) await client.close();
     await stage.reopen();
   }));
 
