@@ -64,3 +64,25 @@ export async function inEachEra(
     }
   }
 }
+
+/** An agent that reads a file first. */
+export const asks = `answers:
+  - calls: [{ tool: read_file, arguments: { path: a.txt } }]
+  - text: Alpha
+  - text: Again
+  - text: And again
+`;
+/** Under which it needs a person for that. */
+export const waits = { policy: { tools: { read_file: "prompt" } } };
+
+/** Looks that are enough for anything: only a broken build comes near it. */
+const looksMax = 2_000;
+
+/** Waits until something is so; each look is a request, so nothing is slept through. */
+export async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (let looks = 0; looks < looksMax; looks++) {
+    const found = await look();
+    if (found !== undefined) return found;
+  }
+  throw new Error("It does not come");
+}
