@@ -59,6 +59,12 @@ export const apiLimits = {
   keyRoundMs: 3_600_000,
   /** How long a quiet moment is waited for, in milliseconds. */
   keyQuietMsMax: 60_000,
+  /** Sessions that one MCP client may be told of. */
+  mcpSubscriptionsMax: 64,
+  /** Shortest time between two notices that the same session has gone on, in milliseconds. */
+  mcpNoticesMs: 100,
+  /** Characters of a session as a resource of MCP; of a longer one its end. */
+  mcpTranscriptCharactersMax: 1_048_576,
   /** Time for the last words to those who still wait after that, in milliseconds. */
   farewellMs: 500,
 } as const;

@@ -9,7 +9,8 @@ import { type ExitCode, exitCodes, UsageError } from "./exit.ts";
 import type { OptionValues } from "./options.ts";
 import { realPath, workspaceOf } from "./place.ts";
 import { withProgress } from "./progress.ts";
-import type { ServeGiven } from "./serve_stdio.ts";
+import { openMcpFront } from "./serve_mcp.ts";
+import type { ServeGiven, stdioOptions } from "./serve_stdio.ts";
 
 const portMax = 65_535;
 /** Hosts that nobody outside this machine reaches. */
@@ -35,7 +36,7 @@ export const httpOptions = {
 /** Opens the store, and serves until the process is asked to end. */
 export async function serveHttp(
   cli: Cli,
-  given: Pick<ServeGiven, "store" | "workspace" | "script" | "mode"> & OptionValues<typeof httpOptions>,
+  given: Omit<ServeGiven, keyof typeof stdioOptions> & OptionValues<typeof httpOptions>,
   args: readonly string[],
 ): Promise<ExitCode> {
   const { seams, env } = cli;
@@ -74,6 +75,7 @@ export async function serveHttp(
     const { jwt } = settings.config.api;
     const isShared = isAddress(location);
     const authenticator = await openAccess({ host, isShared, jwt, env, seams });
+    const mcp = given.mcp ? await openMcpFront(given, { api, seams }) : undefined;
     const { rate = apiLimits.rate.perSecond } = given;
     const server = await listen(openHttpServer, {
       api,
@@ -81,11 +83,12 @@ export async function serveHttp(
       seams,
       hostname: given.host ?? "127.0.0.1",
       port: given.port ?? 0,
+      mcp,
       rate: rate === 0 ? undefined : { perSecond: rate, burst: rate * 2 },
     });
     cli.terminal.err.line(`The token is in ${authenticator.path}`);
     // The line is what programs wait for, so it is the output, and says all that they need.
-    cli.terminal.out.line(server.url);
+    cli.terminal.out.line(mcp === undefined ? server.url : `${server.url}/mcp`);
     return await serveUntilAsked(cli, server, host);
   } catch (error) {
     await host.close({ hurry: true });

@@ -6,6 +6,7 @@ import type { Authenticator } from "../../src/api/authenticator.ts";
 import type { Caller } from "../../src/api/caller.ts";
 import { openFolderShelf } from "../../src/api/folder_shelf.ts";
 import { type HttpServer, type HttpServerOptions, openHttpServer } from "../../src/api/http/http_server.ts";
+import { McpFront } from "../../src/api/mcp/mcp_front.ts";
 import { openOwner, type OwnerHost } from "../../src/host/open_host.ts";
 import type { LogEvent, Seams } from "../../src/seams.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
@@ -22,6 +23,8 @@ export interface HttpStage {
   /** Says exactly these bytes, and gives what is answered until the other side ends, or `until` was said. */
   raw(text: string, until?: RegExp): Promise<string>;
   connect(): Promise<Deno.TcpConn>;
+  /** Asks the server to end, and waits until it has; in haste once `late` aborts. */
+  drained(late?: AbortSignal): Promise<void>;
   /** Closes the server and opens another one at the same port and store; `between`, nobody holds the store. */
   reopen(between?: () => Promise<void>): Promise<void>;
   end(): Promise<void>;
@@ -40,6 +43,8 @@ export interface AskInit {
 export interface HttpStageOptions
   extends Partial<Pick<HttpServerOptions, "rate" | "bodyMs" | "headersMs" | "authenticator">> {
   readonly script?: string;
+  /** True to speak MCP too. */
+  readonly mcp?: boolean;
   /** What stands in `agent.yaml`. */
   readonly agent?: string;
   readonly config?: unknown;
@@ -110,6 +115,7 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
     const server = await openHttpServer({
       ...options,
       authenticator: await options.access?.(host, seams) ?? options.authenticator ?? byName,
+      mcp: options.mcp === true ? new McpFront({ api, seams }) : undefined,
       api,
       seams,
       hostname: "127.0.0.1",
@@ -120,10 +126,11 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
   let opened = await open(0);
   const { port } = opened.server;
   const client = Deno.createHttpClient({});
+  const drained = (late: AbortSignal) => within("the server to end", opened.server.drain(late));
   const close = async () => {
     const late = new AbortController();
     late.abort();
-    await opened.server.drain(late.signal);
+    await drained(late.signal);
     await opened.host.close({ hurry: true });
   };
   const connect = () => Deno.connect({ hostname: "127.0.0.1", port });
@@ -136,6 +143,7 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
       return opened.server;
     },
     logged,
+    drained: (late = new AbortController().signal) => drained(late),
     connect,
     ask: (path, { token = "p1", body, key, headers = {}, signal } = {}) =>
       fetch(`http://127.0.0.1:${port}/v1${path}`, {
@@ -166,6 +174,21 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
       await Deno.remove(folder, { recursive: true });
     },
   };
+}
+
+/** Longest wait for anything, in milliseconds: only a broken build comes near it. */
+const patienceMs = 30_000;
+
+async function within<T>(what: string, coming: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`Waited ${patienceMs} ms for ${what}`)), patienceMs);
+  });
+  try {
+    return await Promise.race([coming, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** What a connection says until it ends or a pattern was said. */

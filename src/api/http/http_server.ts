@@ -9,7 +9,8 @@ import type { ActorApi } from "../actor_api.ts";
 import { ApiFailure } from "../api_failure.ts";
 import { checkHead, type HeadGuard, hostsOf, only } from "./head_guard.ts";
 import { ConnectionLanes } from "./connection_lanes.ts";
-import { createHttpApp, type HttpAppOptions, type HttpBindings, refusal } from "./http_app.ts";
+import type { HttpAppOptions, HttpBindings } from "./asked.ts";
+import { createHttpApp, refusal } from "./http_app.ts";
 
 /** What is served, and where. */
 export interface HttpServerOptions extends Omit<HttpAppOptions, "bodyMs" | "rate"> {
@@ -68,6 +69,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
 class Served {
   guard: HeadGuard = { hosts: new Set() };
   readonly #api: ActorApi;
+  readonly #mcp: HttpServerOptions["mcp"];
   readonly #seams: HttpServerOptions["seams"];
   readonly #app: ReturnType<typeof createHttpApp>;
   readonly #ending = new AbortController();
@@ -77,6 +79,7 @@ class Served {
 
   constructor({ rate, ...options }: Omit<HttpServerOptions, "bodyMs"> & { readonly bodyMs: number }) {
     this.#api = options.api;
+    this.#mcp = options.mcp;
     this.#seams = options.seams;
     this.#app = createHttpApp({ ...options, rate });
   }
@@ -101,6 +104,7 @@ class Served {
     late.addEventListener("abort", () => this.#cut(server, over.signal), { once: true });
     if (late.aborted) this.#cut(server, over.signal);
     while (this.#open.size > 0) await Promise.all(this.#open);
+    await this.#mcp?.close();
     over.abort();
     late.removeEventListener("abort", leave);
     await new Promise<void>((resolve) => {
@@ -120,9 +124,14 @@ class Served {
     const { rawHeaders, method = "GET", url: target = "/" } = incoming;
     const trace = TraceId.safeParse(only(rawHeaders, "x-trace-id")).data ?? this.#seams.nextId("req");
     const gone = new AbortController();
+    const left = new AbortController();
     const closed = Promise.withResolvers<void>();
     const leave = () => gone.abort();
-    const lose = () => (leave(), closed.resolve());
+    const lose = () => {
+      leave();
+      left.abort();
+      closed.resolve();
+    };
     outgoing.once("close", lose);
     // An answer that stands behind others on its connection does not hear of the end itself.
     incoming.socket.once("close", lose);
@@ -132,6 +141,7 @@ class Served {
       incoming,
       trace,
       gone: gone.signal,
+      left: left.signal,
       kill: () => void outgoing.destroy(),
       ending: this.#ending.signal,
     };
@@ -163,7 +173,8 @@ class Served {
           "The server ends: send it again, with the same key, to the next one",
         );
       }
-      if (method !== "GET" && method !== "POST") {
+      const isEnd = method === "DELETE" && path.startsWith("/mcp") && this.#mcp !== undefined;
+      if (method !== "GET" && method !== "POST" && !isEnd) {
         throw new ApiFailure("method_not_allowed", "Only GET and POST are known here");
       }
       return await this.#app.fetch(new Request(`http://troupe${path}`, { method }), env);
@@ -179,6 +190,8 @@ async function send(
   response: Response,
   { trace, closed }: { readonly trace: string; readonly closed: Promise<void> },
 ): Promise<void> {
+  // Whoever has left already hears nothing, and closes no second time.
+  if (outgoing.destroyed) return void await response.body?.cancel();
   for (const [name, value] of response.headers) outgoing.setHeader(name, value);
   outgoing.setHeader("x-trace-id", trace);
   outgoing.setHeader("x-content-type-options", "nosniff");
