@@ -3,6 +3,7 @@ import type { Clock } from "../../seams.ts";
 import type { ActorApi, ApiRequest } from "../actor_api.ts";
 import type { Caller } from "../caller.ts";
 import type { Asked, HttpAppOptions } from "./asked.ts";
+import { tokenInvalid } from "../token_file.ts";
 import { only } from "./head_guard.ts";
 import { watchStream } from "./watch_stream.ts";
 
