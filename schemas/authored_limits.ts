@@ -7,6 +7,8 @@ export const authoredLimits = {
   jailHeapMegabytesMax: 96,
   jailDataKibibytesMax: 600_000,
   jailCpuMsMax: 10_000,
+  /** The same for a tool that is asked what it is. */
+  jailDescribeCpuMsMax: 2_000,
   /** How often the time of the processor is looked at. Milliseconds. */
   jailCpuLookMs: 100,
   /** How long a tool may take to say what it is, the start of its process included. Milliseconds. */

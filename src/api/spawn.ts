@@ -10,7 +10,6 @@ import { principalText } from "../../schemas/principal.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
 import { canonicalBytes } from "../canonical.ts";
 import { writeHome } from "../host/session_home.ts";
-import { builtinSources } from "../tools/builtin.ts";
 import type { OfferedAgent } from "./agent_shelf.ts";
 import { ApiFailure } from "./api_failure.ts";
 import type { ApiCallContext } from "./api_parts.ts";
@@ -38,7 +37,7 @@ export async function spawn(
       agent,
       coreRevision,
       home: writeHome(place),
-      sources: builtinSources,
+      sources: await declarer.sources(place),
       policy: config.policy,
       servers: await declarer.declare(place, servers, agent.capabilities),
       mode,

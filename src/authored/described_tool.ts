@@ -14,7 +14,15 @@ import { toolCode } from "./tool_code.ts";
 import type { ToolFile } from "./tool_file.ts";
 
 /** Kinds of resources that stand for the doors of a tool, as its definition and every catalog have them. */
-export const doorKinds = { net: "network", read: "file.read", write: "file.write", secrets: "secret" } as const;
+export const doorKinds = {
+  net: "network",
+  read: "file.read",
+  write: "file.write",
+  secrets: "secret",
+} as const;
+
+/** Most places behind all doors of one tool: what a definition has room for. */
+const placesMax = 16;
 
 /** What a tool needs besides its gate, by the doors that it names. */
 export function doorCapabilities({ net, read, write, secrets }: DoorPermissions): readonly string[] {
@@ -36,12 +44,20 @@ export async function describeTool(
   const late = new AbortController();
   const over = new AbortController();
   void clock.sleepUntil(clock.now() + limits.jailDescribeMsMax, over.signal).then(() => late.abort());
-  const end = await pool.run({ type: "describe", code: looked.code }, { signal: late.signal });
+  const end = await pool.run({ type: "describe", code: looked.code }, {
+    signal: late.signal,
+    cpuMsMax: limits.jailDescribeCpuMsMax,
+  });
   over.abort();
-  const refuse = (why: string) => failure("tool_failed", `Cannot use the tool file ${file.file}: ${why}`.slice(0, 2_000));
+  const refuse = (why: string) =>
+    failure("tool_failed", `Cannot use the tool file ${file.file}: ${why}`.slice(0, 2_000));
   if (end.type === "failed") return refuse(end.message);
   if (end.type !== "described") {
-    const why = late.signal.aborted ? `it did not say within ${limits.jailDescribeMsMax / 1_000} s` : "why" in end ? end.why : "";
+    const why = late.signal.aborted
+      ? `it did not say within ${limits.jailDescribeMsMax / 1_000} s`
+      : "why" in end
+      ? end.why
+      : "";
     return refuse(`asked what it is, ${why}`);
   }
   const parsed = AuthoredDefinition.safeParse(end.definition);
@@ -50,8 +66,13 @@ export async function describeTool(
   return problem === undefined ? definitionOf(parsed.data, file) : refuse(problem);
 }
 
-function problemOf({ name, input, capability, capabilities }: AuthoredDefinition, expected: string): string | undefined {
+function problemOf(
+  { name, input, capability, capabilities, permissions }: AuthoredDefinition,
+  expected: string,
+): string | undefined {
   if (name !== expected) return `it is called "${name}"; a file has the name of its tool`;
+  const places = Object.values(permissions).flat().length;
+  if (places > placesMax) return `its permissions name ${places} places, at most ${placesMax} are allowed`;
   const wrong = [...(capability === undefined ? [] : [capability]), ...capabilities].map(capabilityProblem)
     .find((one) => one !== undefined);
   if (wrong !== undefined) return wrong;
@@ -78,7 +99,7 @@ function definitionOf(told: AuthoredDefinition, { fingerprint }: ToolFile): Tool
     inputSchema: told.input,
     riskLevel: told.risk,
     sideEffects: acts,
-    resources: resources.slice(0, 16),
+    resources,
     timeoutMs: told.timeout_ms,
     outputPolicy: {},
     effectClass: acts ? told.effect_class : "idempotent",

@@ -44,14 +44,20 @@ function findImport(tree: Node): Node | undefined {
   let first: Node | undefined;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (typeof next !== "object" || next === null) continue;
-    if (isImport(next as Node) && (first === undefined || (next as Node).start < first.start)) first = next as Node;
-    for (const value of Object.values(next)) if (typeof value === "object" && value !== null) waiting.push(value);
+    if (isImport(next as Node) && (first === undefined || (next as Node).start < first.start)) {
+      first = next as Node;
+    }
+    for (const value of Object.values(next)) {
+      if (typeof value === "object" && value !== null) waiting.push(value);
+    }
   }
   return first;
 }
 
 /** `import x from`, `import(x)`, `import.meta`, `export … from`. */
-function isImport(node: Node & { readonly source?: unknown; readonly meta?: { readonly name?: string } }): boolean {
+function isImport(
+  node: Node & { readonly source?: unknown; readonly meta?: { readonly name?: string } },
+): boolean {
   const { type, source, meta } = node;
   if (type === "ImportDeclaration" || type === "ImportExpression") return true;
   if (type === "MetaProperty") return meta?.name === "import";

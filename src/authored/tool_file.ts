@@ -69,6 +69,11 @@ export async function readToolFile(
   return { name, file, folder, text, fingerprint };
 }
 
+/** True if an agent's folder has tool files. */
+export async function hasToolFiles(folder: string): Promise<boolean> {
+  return (await toolFileNames(folder)).length > 0;
+}
+
 /** The names of an agent's own tools. */
 export async function toolNames(folder: string): Promise<readonly string[]> {
   return (await toolFileNames(folder)).map(nameOf);

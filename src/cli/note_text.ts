@@ -8,6 +8,17 @@ import { durationText } from "./table.ts";
 /** Most tools that one line names. */
 const namedMax = 6;
 
+function usedText(body: unknown): string {
+  const [ordinal, door] = [peekText(body, "ordinal"), peekText(body, "door")];
+  return `${ordinal} ${door} ${peekText(body, "target")}: ${peekText(body, "outcome")}`;
+}
+
+function historyText(body: unknown): string {
+  const [ordinal, owner] = [peekText(body, "ordinal"), peekText(body, "owner") || "nobody known"];
+  const read = `${peekText(body, "sessions")} sessions, ${peekText(body, "entries")} entries`;
+  return `${ordinal} ${read}, scope ${peekText(body, "scope")}, of ${owner}`;
+}
+
 /** What a note says, in short; undefined if it is of a kind that is not known here. */
 export function noteText(type: string, body: unknown): string | undefined {
   switch (type) {
@@ -49,10 +60,10 @@ export function noteText(type: string, body: unknown): string | undefined {
     case "server.answered":
     case "tool.answered":
       return elicitationText(body);
+    case "authored.used":
+      return usedText(body);
     case "history.read":
-      return `${peekText(body, "ordinal")} ${peekText(body, "sessions")} sessions, ${
-        peekText(body, "entries")
-      } entries, scope ${peekText(body, "scope")}, of ${peekText(body, "owner") || "nobody known"}`;
+      return historyText(body);
     case "turn.stuck":
       return `turn ${peekText(body, "turn")} seems stuck: ${peekText(body, "refusals")} calls were refused`;
     case "catalog.changed":

@@ -9,10 +9,12 @@ import { type Door, openDoor } from "../door/server.ts";
 import { openKvStore } from "../journal/kv_store.ts";
 import type { Store } from "../journal/store.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
+import { hostAuthored } from "./authored_tools.ts";
 import { createLogins } from "./logins.ts";
 import { tokenVariable } from "../journal/remote_address.ts";
 import type { Sharing } from "../journal/root_ownership.ts";
 import type { StoreLock } from "../journal/store_lock.ts";
+import type { JailPool } from "../jail/jail_pool.ts";
 import { Connections, type OwnProgram } from "../mcp/connections.ts";
 import { PrivateHomes } from "../mcp/private_homes.ts";
 import { ServerLog } from "../mcp/server_log.ts";
@@ -96,6 +98,15 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     const serverLog = await ServerLog.beside({ store: location, redactor, clock, log });
     const connections = connectionsOf({ ...options, registry, homes, known, readSecret, serverLog, http });
     const history = config.session_search.scope;
+    const authored = hostAuthored({
+      ...given,
+      registry,
+      clock,
+      trustFile: trustFile(env),
+      policy: config.policy,
+      valueOf,
+      known,
+    });
     const made: { services: HostServices | undefined } = { services: undefined };
     const opened = await openKvStore(given.location, { log });
     const store = options.around?.store(opened) ?? opened;
@@ -104,7 +115,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
       seams,
       performers: (services) => {
         made.services = services;
-        const reach = { connections, commands, http, pins: pinsOf(env), history };
+        const reach = { connections, commands, http, authored, pins: pinsOf(env), history };
         const performers = createHostPerformers(services, reach);
         return options.around?.performers(performers) ?? performers;
       },
@@ -118,9 +129,10 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
       throw error;
     });
     answerers.denyUnheard(runtime.questions, (root) => sessionsAbove(runtime.kernel.records, root));
-    const declarer = declarerOf(options, new Set(valueOf.keys()));
+    const declarer = declarerOf(options, new Set(valueOf.keys()), () => authored.pool.warm());
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
-    const own = { registry, homes, http, farewell, logs, declarer, answerers };
+    const jails = authored.pool;
+    const own = { registry, homes, http, farewell, logs, declarer, answerers, jails };
     return await openWithDoor({ lock, beside: location, isShared, runtime, config, seams, ...own });
   } catch (error) {
     registry.killAll();
@@ -168,9 +180,20 @@ function pinsOf(env: Parameters<typeof trustFile>[0]): PinStore {
   return new PinStore(pinFolder(trustFile(env)));
 }
 
-function declarerOf({ config, seams, env }: OwnerOptions, secrets: ReadonlySet<string>): Declarer {
+function declarerOf(
+  { config, seams, env }: OwnerOptions,
+  secrets: ReadonlySet<string>,
+  onAuthored: () => void,
+): Declarer {
   const { policy, server_paths: serverPaths } = config;
-  return new Declarer({ policy, digest: seams.digest, secrets, serverPaths, trustFile: trustFile(env) });
+  return new Declarer({
+    policy,
+    digest: seams.digest,
+    secrets,
+    serverPaths,
+    trustFile: trustFile(env),
+    onAuthored,
+  });
 }
 
 /** What commands are given: where they are started, are at home, and leave their output; variables and secrets. */
@@ -221,10 +244,12 @@ interface Opened {
   readonly http: GuardedClient;
   readonly farewell: () => Promise<void>;
   readonly logs: TaskLogs;
+  readonly jails: JailPool;
 }
 
 async function openWithDoor(opened: Opened): Promise<OwnerHost> {
-  const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs } = opened;
+  const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs, jails } =
+    opened;
   const doors: Door[] = [];
   const fates = new Fates({ runtime, seams, isShared: opened.isShared });
   const host = createLocalHost({
@@ -244,6 +269,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       else await Promise.all([farewell(), registry.endCommands()]);
       await runtime.stop();
       http.close();
+      await jails.close();
       await registry.closeAll();
       await homes.release();
       await lock.release();

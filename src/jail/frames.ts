@@ -19,7 +19,9 @@ export class FrameReader {
   push(chunk: Uint8Array): readonly JailMessage[] {
     return this.#lines.push(chunk).flatMap((line) => {
       const text = this.#decoder.decode(line);
-      return text.startsWith(this.#start) ? [JailMessage.parse(JSON.parse(text.slice(this.#start.length)))] : [];
+      return text.startsWith(this.#start)
+        ? [JailMessage.parse(JSON.parse(text.slice(this.#start.length)))]
+        : [];
     });
   }
 }

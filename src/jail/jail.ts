@@ -29,6 +29,8 @@ export type JobEnd =
 export interface JobTerms {
   /** Ends the job at once: the process with all its group is killed. */
   readonly signal: AbortSignal;
+  /** Time of the processor that it may use, in milliseconds. */
+  readonly cpuMsMax?: number;
   readonly onDoor?: (request: DoorRequest) => Promise<DoorAnswer>;
   readonly onProgress?: (text: string) => void;
 }
@@ -40,10 +42,11 @@ export class Jail {
   readonly #messages: AsyncGenerator<JailMessage, undefined>;
   #doorUses = 0;
   #doorsOpen = 0;
-  #isCpuSpent = false;
+  #cpuSpentMs = 0;
   #isOver = false;
 
-  private constructor(child: Child, secret: string, clock: Clock) {
+  /** Takes a child that was just started, and will be told the secret: see {@linkcode Jail.open}. */
+  constructor(child: Child, secret: string, clock: Clock) {
     this.#child = child;
     this.#clock = clock;
     this.#messages = messagesOf(child, secret);
@@ -59,7 +62,6 @@ export class Jail {
     jail.#write(`${secret}\n`);
     return jail;
   }
-
 
   /** False once its process has ended. */
   get isAlive(): boolean {
@@ -79,7 +81,8 @@ export class Jail {
     const kill = () => this.#child.kill();
     if (terms.signal.aborted) kill();
     terms.signal.addEventListener("abort", kill, { once: true });
-    void this.#watchProcessor(over.signal);
+    const cpuMsMax = terms.cpuMsMax ?? limits.jailCpuMsMax;
+    void this.#watchProcessor(cpuMsMax, over.signal);
     try {
       this.#write(`${JSON.stringify(job)}\n`);
       return await this.#follow(terms) ?? await this.#broken(terms.signal);
@@ -125,7 +128,9 @@ export class Jail {
     const isTooMuch = ++this.#doorUses > limits.doorUsesPerCallMax ||
       this.#doorsOpen >= limits.doorUsesAtOnceMax;
     if (onDoor === undefined || isTooMuch) {
-      const message = onDoor === undefined ? "There are no doors here" : "Too many uses of ctx: ask for less at once";
+      const message = onDoor === undefined
+        ? "There are no doors here"
+        : "Too many uses of ctx: ask for less at once";
       this.#answer(id, { ok: false, code: "door_closed", message });
       return;
     }
@@ -151,13 +156,13 @@ export class Jail {
     });
   }
 
-  async #watchProcessor(over: AbortSignal): Promise<void> {
+  async #watchProcessor(msMax: number, over: AbortSignal): Promise<void> {
     const before = processorMs(this.#child.pid) ?? 0;
     while (!over.aborted) {
       await this.#clock.sleepUntil(this.#clock.now() + limits.jailCpuLookMs, over);
       const used = (processorMs(this.#child.pid) ?? 0) - before;
-      if (over.aborted || used <= limits.jailCpuMsMax) continue;
-      this.#isCpuSpent = true;
+      if (over.aborted || used <= msMax) continue;
+      this.#cpuSpentMs = msMax;
       this.#child.kill();
       return;
     }
@@ -167,9 +172,8 @@ export class Jail {
   async #broken(signal: AbortSignal): Promise<JobEnd> {
     const { code, signal: by } = await this.#child.ended;
     const words = this.#child.stderr();
-    const seconds = limits.jailCpuMsMax / 1_000;
-    const why = this.#isCpuSpent
-      ? `it used more than ${seconds} s of the processor`
+    const why = this.#cpuSpentMs > 0
+      ? `it used more than ${this.#cpuSpentMs / 1_000} s of the processor`
       : signal.aborted
       ? "it was ended with its call"
       : /out of memory|heap limit|Array buffer allocation failed/i.test(words)

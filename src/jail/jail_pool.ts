@@ -2,21 +2,27 @@
 import type { JailJob } from "../../schemas/authored.ts";
 import { Jail, type JailOptions, type JobEnd, type JobTerms } from "./jail.ts";
 
+/** Options of {@linkcode JailPool}. */
+export interface JailPoolOptions extends JailOptions {
+  /** False: no jail is started before it is needed. Default true. */
+  readonly keepsOne?: boolean;
+}
+
 /** Keeps one jail ready. */
 export class JailPool {
-  readonly #options: JailOptions;
+  readonly #options: JailPoolOptions;
   #spare: Promise<Jail> | undefined;
   /** Jails that were killed, until they are gone. */
   readonly #ending = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor(options: JailOptions) {
+  constructor(options: JailPoolOptions) {
     this.#options = options;
   }
 
   /** Starts the next jail now, so that the call that comes need not wait for it. */
   warm(): void {
-    if (this.#isClosed || this.#spare !== undefined) return;
+    if (this.#options.keepsOne === false || this.#isClosed || this.#spare !== undefined) return;
     this.#spare = Jail.open(this.#options);
     // Whoever takes it hears of what went wrong.
     this.#spare.catch(() => {});

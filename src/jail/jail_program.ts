@@ -1,9 +1,7 @@
 /** How a jail is started: this very program once more, without any permission, and with bounds that the system keeps. */
 import { limits } from "../../schemas/limits.ts";
 import type { OwnProgram } from "../mcp/connections.ts";
-
-/** The word by which a binary is told to be a jail. */
-export const jailWord = "__jail";
+import { jailWord } from "./jail_word.ts";
 
 const v8Flags = [
   // What a tool makes of text is text: no code is run that was not looked at.
@@ -30,7 +28,9 @@ export function jailProgram({ command, env }: OwnProgram): OwnProgram {
 }
 
 function fromSource(): readonly string[] {
-  const denied = ["read", "write", "net", "env", "run", "sys", "ffi", "import"].map((name) => `--deny-${name}`);
+  const denied = ["read", "write", "net", "env", "run", "sys", "ffi", "import"].map((name) =>
+    `--deny-${name}`
+  );
   const config = new URL("../../deno.json", import.meta.url).pathname;
   const host = new URL("./tool_host.ts", import.meta.url).pathname;
   const offline = ["--cached-only", "--no-remote"];

@@ -22,8 +22,6 @@ const { stringify, parse } = JSON;
 const { stdin, exit } = Deno;
 const write = Deno.stdout.writeSync.bind(Deno.stdout);
 const encode = TextEncoder.prototype.encode.bind(new TextEncoder());
-const toBase64 = (bytes: Uint8Array) => bytes.toBase64();
-const fromBase64 = (text: string) => Uint8Array.fromBase64(text);
 const [Answer, NoBody] = [Response, new Set([101, 204, 205, 304])];
 
 const made = new WeakSet<object>();
@@ -56,7 +54,9 @@ export async function serveJail(): Promise<void> {
 }
 
 function defineTool(make: Make): object {
-  if (typeof make !== "function") throw new TypeError("defineTool takes a function: defineTool(({ z }) => ({ ... }))");
+  if (typeof make !== "function") {
+    throw new TypeError("defineTool takes a function: defineTool(({ z }) => ({ ... }))");
+  }
   const tool = Object.freeze({ make });
   made.add(tool);
   return tool;
@@ -64,7 +64,9 @@ function defineTool(make: Make): object {
 
 async function load(code: string): Promise<Sketch> {
   const found = (await import(`data:text/javascript;charset=utf-8,${encodeURIComponent(code)}`)).default;
-  if (!made.has(found)) throw new TypeError("the file has no export default defineTool(({ z }) => ({ ... }))");
+  if (!made.has(found)) {
+    throw new TypeError("the file has no export default defineTool(({ z }) => ({ ... }))");
+  }
   const sketch = (found as { readonly make: Make }).make({ z });
   if (typeof sketch === "object" && sketch !== null && typeof (sketch as Sketch).execute === "function") {
     return sketch as Sketch;
@@ -109,7 +111,7 @@ function contextOf(idempotencyKey: string): object {
 
 async function request(url: string | URL, init: RequestInit = {}): Promise<Response> {
   const asked = new Request(url, { ...init, signal: null });
-  const body = asked.body === null ? undefined : toBase64(new Uint8Array(await asked.arrayBuffer()));
+  const body = asked.body === null ? undefined : new Uint8Array(await asked.arrayBuffer()).toBase64();
   const { method } = asked;
   const headers = [...asked.headers] as [string, string][];
   const answer = await use({
@@ -124,7 +126,7 @@ async function request(url: string | URL, init: RequestInit = {}): Promise<Respo
     readonly headers: [string, string][];
     readonly body: string;
   };
-  return new Answer(NoBody.has(status) ? null : fromBase64(bytes), { status, headers: told });
+  return new Answer(NoBody.has(status) ? null : Uint8Array.fromBase64(bytes), { status, headers: told });
 }
 
 /** Asks for one use of a door; rejects with why it stays closed. */
