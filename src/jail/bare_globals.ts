@@ -21,7 +21,7 @@ const kept = new Set(
     "Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError globalThis JSON Math Intl " +
     "ArrayBuffer Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array Float16Array Float32Array " +
     "Float64Array Uint8ClampedArray BigUint64Array BigInt64Array DataView Map BigInt Set WeakMap WeakSet WeakRef Proxy " +
-    "Reflect Iterator decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape AbortController " +
+    "Reflect Iterator Atomics SharedArrayBuffer Buffer decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape AbortController " +
     "AbortSignal URL URLSearchParams URLPattern TextEncoder TextDecoder structuredClone atob btoa Headers Request " +
     "Response FormData Blob Event EventTarget DOMException ReadableStream WritableStream TransformStream crypto " +
     "console setTimeout clearTimeout setInterval clearInterval queueMicrotask performance Deno eval Temporal")
@@ -30,6 +30,8 @@ const kept = new Set(
 
 /** Takes all other globals away, and adds some. */
 export function hideGlobals(added: { readonly [name: string]: unknown }): void {
+  // What is kept is looked at first: some of it is only made then, out of what is taken away.
+  for (const name of kept) void Reflect.get(globalThis, name);
   for (const name of Reflect.ownKeys(globalThis)) {
     if (typeof name === "string" && !kept.has(name)) Reflect.deleteProperty(globalThis, name);
   }
