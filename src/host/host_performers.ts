@@ -10,6 +10,7 @@ import { createMcpConnection, type ToolReview } from "../effects/mcp_connection.
 import type { Performance, PerformerResult } from "../effects/performer.ts";
 import { createTaskRun } from "../effects/task_run.ts";
 import { createProgramCall } from "../effects/program_call.ts";
+import { createRoundPrepare } from "../effects/round_prepare.ts";
 import { createSessionArchive } from "../effects/session_archive.ts";
 import { createTerminalCall, type TerminalCallOptions } from "../effects/terminal_call.ts";
 import { createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
@@ -20,6 +21,7 @@ import { builtinTools } from "../tools/builtin.ts";
 import { type CommandWorkOptions, createCommandWork } from "../tasks/command_work.ts";
 import type { ToolBlobs } from "../tools/tool.ts";
 import { createHostMcpCall } from "./host_mcp_call.ts";
+import type { HostModels } from "./host_models.ts";
 import { SessionPlaces } from "./session_places.ts";
 
 /** What a host gives to commands. */
@@ -38,6 +40,8 @@ export interface HostReach {
   /** The one way out by HTTP. */
   readonly http: Pick<GuardedClient, "fetch">;
   readonly authored?: HostAuthored;
+  /** Who is asked besides scripts. */
+  readonly models?: Pick<HostModels, "open">;
   readonly pins?: ToolReview;
   /** What sessions may read of the past; by default themselves. */
   readonly history?: HistoryScope;
@@ -46,9 +50,9 @@ export interface HostReach {
 /** Makes the performers of a host. */
 export function createHostPerformers(
   services: HostServices,
-  { connections, commands, http, authored, pins, history }: HostReach,
+  { connections, commands, http, authored, models, pins, history }: HostReach,
 ): HostPerformers {
-  const places = new SessionPlaces(services);
+  const places = new SessionPlaces(services, models);
   const { conversations, catalogOf, journal, rawArguments, redactor, seams } = services;
   const call = createToolCall({
     tools: builtinTools,
@@ -104,7 +108,7 @@ export function createHostPerformers(
 
 /** What asks models. */
 function modelPerformers(
-  { conversations, catalogOf, rawArguments, redactor, seams }: HostServices,
+  { conversations, catalogOf, rawArguments, redactor, programs, seams }: HostServices,
   places: SessionPlaces,
 ): Pick<HostPerformers, "model.generate" | "model.sample"> {
   return {
@@ -124,6 +128,7 @@ function modelPerformers(
       catalogOf,
       redactor,
       rawArguments,
+      prepare: createRoundPrepare({ programOf: (name) => programs.find(name), redactor, seams }),
       seams,
     }),
   };

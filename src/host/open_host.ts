@@ -10,17 +10,18 @@ import { openKvStore } from "../journal/kv_store.ts";
 import type { Store } from "../journal/store.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
 import { hostAuthored } from "./authored_tools.ts";
-import { createLogins } from "./logins.ts";
+import { hostConnections } from "./host_connections.ts";
 import { tokenVariable } from "../journal/remote_address.ts";
 import type { Sharing } from "../journal/root_ownership.ts";
 import type { StoreLock } from "../journal/store_lock.ts";
 import type { JailPool } from "../jail/jail_pool.ts";
-import { Connections, type OwnProgram } from "../mcp/connections.ts";
+import type { OwnProgram } from "../mcp/connections.ts";
 import { PrivateHomes } from "../mcp/private_homes.ts";
 import { ServerLog } from "../mcp/server_log.ts";
 import { GuardedClient } from "../net/guarded_client.ts";
 import { UrlPolicy } from "../net/url_policy.ts";
 import { ProcessRegistry } from "../processes/registry.ts";
+import { ProgramDesk } from "../programs/program_desk.ts";
 import { type Runtime, startRuntime } from "../runtime.ts";
 import type { HostPerformers, HostServices } from "../host_services.ts";
 import type { Seams } from "../seams.ts";
@@ -30,11 +31,11 @@ import type { ActingHost } from "./host.ts";
 import { createHostPerformers, type HostCommands } from "./host_performers.ts";
 import { createDoorRedactor, type DoorOptions } from "../effects/clean.ts";
 import type { KnownSecrets } from "../redact/known_secrets.ts";
+import { HostModels, openDirectory } from "./host_models.ts";
 import { createLocalHost } from "./local_host.ts";
 import { makeKnown } from "./known.ts";
 import { readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
-import { eraFile, EraStore } from "./eras.ts";
 import { part } from "./farewell.ts";
 import { readFingerprintKey } from "./fingerprint_key.ts";
 import type { Env } from "./home.ts";
@@ -91,22 +92,15 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     const known = makeKnown(secrets, { log, token: isShared ? env(tokenVariable) : undefined });
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
+    const models = new HostModels({ directory: await openDirectory(config, env), known, clock, log });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
     const logs = new TaskLogs();
     const commands = commandsOf({ ...options, registry, homes, valueOf, known, logs });
     const redactor = createDoorRedactor(known, await doorOptions(location, seams));
     const serverLog = await ServerLog.beside({ store: location, redactor, clock, log });
-    const connections = connectionsOf({ ...options, registry, homes, known, readSecret, serverLog, http });
+    const connections = hostConnections({ ...options, registry, homes, known, readSecret, serverLog, http });
     const history = config.session_search.scope;
-    const authored = hostAuthored({
-      ...given,
-      registry,
-      clock,
-      trustFile: trustFile(env),
-      policy: config.policy,
-      valueOf,
-      known,
-    });
+    const authored = hostAuthored({ ...given, registry, valueOf, known });
     const made: { services: HostServices | undefined } = { services: undefined };
     const opened = await openKvStore(given.location, { log });
     const store = options.around?.store(opened) ?? opened;
@@ -115,7 +109,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
       seams,
       performers: (services) => {
         made.services = services;
-        const reach = { connections, commands, http, authored, pins: pinsOf(env), history };
+        const reach = { connections, commands, http, authored, models, pins: pinsOf(env), history };
         const performers = createHostPerformers(services, reach);
         return options.around?.performers(performers) ?? performers;
       },
@@ -132,7 +126,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     const declarer = declarerOf(options, new Set(valueOf.keys()), () => authored.pool.warm());
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
     const jails = authored.pool;
-    const own = { registry, homes, http, farewell, logs, declarer, answerers, jails };
+    const own = { registry, homes, http, models, farewell, logs, declarer, answerers, jails };
     return await openWithDoor({ lock, beside: location, isShared, runtime, config, seams, ...own });
   } catch (error) {
     registry.killAll();
@@ -145,34 +139,6 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
 function sharingOf({ leaseMs }: OwnerOptions): Sharing {
   const holder = `process ${Deno.pid} on ${Deno.hostname()}`;
   return leaseMs === undefined ? { holder } : { holder, leaseMs };
-}
-
-/** What servers are started and reached with. */
-function connectionsOf(
-  { registry, homes, known, readSecret, serverLog, http, seams: { clock, digest }, env, self }:
-    & OwnerOptions
-    & {
-      readonly registry: ProcessRegistry;
-      readonly homes: PrivateHomes;
-      readonly known: KnownSecrets;
-      readonly readSecret: (name: string) => string | undefined;
-      readonly serverLog: ServerLog;
-      readonly http: GuardedClient;
-    },
-): Connections {
-  const way = { fetch: http.fetch, clock, digest };
-  return new Connections({
-    registry,
-    clock,
-    env: readSecret,
-    onBound: (value) => void known.add({ value, name: "variable", source: "bound" }),
-    homes,
-    self,
-    onEnd: (end) => serverLog.note(end),
-    fetch: http.fetch,
-    authorize: createLogins({ ...way, trustFile: trustFile(env), known, readSecret }),
-    eras: new EraStore(eraFile(trustFile(env)), clock),
-  });
 }
 
 /** The pins of an operator's tools, for all stores. */
@@ -242,6 +208,7 @@ interface Opened {
   readonly registry: ProcessRegistry;
   readonly homes: PrivateHomes;
   readonly http: GuardedClient;
+  readonly models: HostModels;
   readonly farewell: () => Promise<void>;
   readonly logs: TaskLogs;
   readonly jails: JailPool;
@@ -251,7 +218,9 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
   const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs, jails } =
     opened;
   const doors: Door[] = [];
-  const fates = new Fates({ runtime, seams, isShared: opened.isShared });
+  const programs = new ProgramDesk({ runtime, seams, config });
+  const onEnd = (connection: string) => programs.endConnection(connection);
+  const fates = new Fates({ runtime, seams, isShared: opened.isShared, onEnd });
   const host = createLocalHost({
     runtime,
     config,
@@ -268,15 +237,17 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       if (hurry) registry.killAll();
       else await Promise.all([farewell(), registry.endCommands()]);
       await runtime.stop();
+      programs.stop();
       http.close();
       await jails.close();
+      opened.models.close();
       await registry.closeAll();
       await homes.release();
       await lock.release();
     },
   });
   try {
-    await fates.begin();
+    await Promise.all([fates.begin(), programs.begin()]);
     // Who shares a store is on any machine, and the door is on loopback.
     if (!opened.isShared) {
       const door = await openDoor({ host, seams });
@@ -289,13 +260,14 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       openApi: async (offer) => {
         // Loaded here: most commands need none of it.
         const { ActorApi } = await import("../api/actor_api.ts");
-        return new ActorApi({ runtime, host, seams, config, declarer, fates, ...offer });
+        return new ActorApi({ runtime, host, seams, config, declarer, fates, programs, ...offer });
       },
     };
   } catch (error) {
     fates.stop();
     for (const door of doors) await door.close();
     await runtime.stop();
+    programs.stop();
     await registry.closeAll();
     await homes.release();
     throw error;
