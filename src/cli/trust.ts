@@ -105,12 +105,15 @@ async function remove(cli: Cli, { store, name, json }: RemoveOptions): Promise<v
   const pins = new PinStore(pinFolder(trustFile(cli.env)));
   for (const one of await store.list()) if (one.folder === folder) await pins.remove(one.fingerprint);
   const { openTools } = await import("./trust_tools.ts");
-  const removed = await store.remove(folder) + await openTools(cli).remove(folder);
+  const [servers, tools] = [await store.remove(folder), await openTools(cli).remove(folder)];
+  const removed = servers + tools;
   const { out } = cli.terminal;
   if (json) out.line(jsonLine({ folder, removed }));
   else if (removed === 0) out.line(safeText(`Nothing of ${folder} was trusted`));
   else {out.line(
-      safeText(`${countOf(removed)} of ${folder} ${removed === 1 ? "is" : "are"} not trusted any more`),
+      safeText(
+        `${countOf(servers, tools)} of ${folder} ${removed === 1 ? "is" : "are"} not trusted any more`,
+      ),
     );}
 }
 
@@ -173,8 +176,8 @@ export async function trustAgent(cli: Cli, options: TrustOptions): Promise<void>
     const words = isNeeded ? "Trusted" : "Trusted already";
     out.line(
       `${words}: ${
-        countsOf(candidates.length, tools)
-      }; what would be started in another way is asked about again`,
+        countOf(candidates.length, tools.candidates.length)
+      }; what would be started in another way, or was changed, is asked about again`,
     );
   }
 }
@@ -250,11 +253,11 @@ function short(fingerprint: string): string {
   return fingerprint.slice("sha256:".length).slice(0, 12);
 }
 
-function countsOf(servers: number, { candidates: { length: tools } }: LookedAtTools): string {
-  const named = tools === 1 ? "1 tool" : `${tools} tools`;
-  return tools === 0 ? countOf(servers) : servers === 0 ? named : `${countOf(servers)} and ${named}`;
-}
-
-function countOf(servers: number): string {
-  return servers === 1 ? "1 server" : `${servers} servers`;
+function countOf(servers: number, tools: number): string {
+  const named = [
+    servers === 1 ? "1 server" : `${servers} servers`,
+    tools === 1 ? "1 tool" : `${tools} tools`,
+  ];
+  if (tools === 0 || servers === 0) return named[tools === 0 ? 0 : 1] ?? "";
+  return named.join(" and ");
 }

@@ -220,6 +220,7 @@ const small = {
   commands: smallParts.measureCommands,
   tasks: smallParts.measureTasks,
   children: smallParts.measureChildren,
+  authored: smallParts.measureAuthored,
   catalog: smallParts.measureCatalogs,
   commits: measureCommits,
   recovery: measureRecovery,

@@ -16,6 +16,7 @@ export const sections = [
   "commands",
   "tasks",
   "children",
+  "authored",
   "commits",
   "recovery",
   "long",
@@ -55,7 +56,7 @@ Examples:
   deno task bench --only governed
   deno task bench --only mcp,scale
   deno task bench --only redact,catalog
-  deno task bench --only net,commands,tasks,children
+  deno task bench --only net,commands,tasks,children,authored
   deno task bench --only commits,recovery,replay,long
   deno task bench --json bench.json
 
