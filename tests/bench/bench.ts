@@ -217,10 +217,12 @@ function loadText(): string {
 const small = {
   redact: smallParts.measureRedaction,
   net: smallParts.measureNet,
+  access: smallParts.measureAccess,
   commands: smallParts.measureCommands,
   tasks: smallParts.measureTasks,
   children: smallParts.measureChildren,
   authored: smallParts.measureAuthored,
+  api: smallParts.measureApi,
   catalog: smallParts.measureCatalogs,
   commits: measureCommits,
   recovery: measureRecovery,
