@@ -70,7 +70,8 @@ export type DoorRequest = z.infer<typeof DoorRequest>;
 
 /** What comes out of the jail. */
 export const JailMessage = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("ready") }),
+  /** The job was read: from now on code of the tool may have run. */
+  z.strictObject({ type: z.literal("begun") }),
   z.strictObject({ type: z.literal("described"), definition: Json }),
   z.strictObject({ type: z.literal("result"), value: Json }),
   z.strictObject({

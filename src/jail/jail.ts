@@ -44,6 +44,7 @@ export class Jail {
   #doorsOpen = 0;
   #cpuSpentMs = 0;
   #isOver = false;
+  #hasBegun = false;
 
   /** Takes a child that was just started, and will be told the secret: see {@linkcode Jail.open}. */
   constructor(child: Child, secret: string, clock: Clock) {
@@ -53,7 +54,7 @@ export class Jail {
     child.ended.then(() => this.#isOver = true);
   }
 
-  /** Starts one. It is ready once its first message is there, which {@linkcode Jail.run} waits for. */
+  /** Starts one. Whether it came up is told by its job. */
   static async open({ start, program, clock }: JailOptions): Promise<Jail> {
     const cwd = Deno.build.os === "windows" ? "C:\\" : "/";
     const child = await start({ ...program, cwd });
@@ -63,7 +64,12 @@ export class Jail {
     return jail;
   }
 
-  /** False once its process has ended. */
+  /** True once code of a tool may have run in it. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** False once it is known that its process has ended. */
   get isAlive(): boolean {
     return !this.#isOver;
   }
@@ -105,7 +111,8 @@ export class Jail {
   async #follow({ onDoor, onProgress }: JobTerms): Promise<JobEnd | undefined> {
     for await (const message of this.#messages) {
       switch (message.type) {
-        case "ready":
+        case "begun":
+          this.#hasBegun = true;
           break;
         case "progress":
           onProgress?.(message.text);

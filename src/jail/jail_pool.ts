@@ -30,9 +30,20 @@ export class JailPool {
 
   /** Does a job in a jail of its own. Rejects with `ProcessError` if none can be started. */
   async run(job: JailJob, terms: JobTerms): Promise<JobEnd> {
+    const first = await this.#runOnce(job, terms);
+    // One that died while it waited has read nothing: whoever ended it did not mean this job.
+    const isUntouched = first.end.type === "broken" && !first.hasBegun && !terms.signal.aborted;
+    return isUntouched ? (await this.#runOnce(job, terms)).end : first.end;
+  }
+
+  async #runOnce(
+    job: JailJob,
+    terms: JobTerms,
+  ): Promise<{ readonly end: JobEnd; readonly hasBegun: boolean }> {
     const jail = await this.#take();
     try {
-      return await jail.run(job, terms);
+      const end = await jail.run(job, terms);
+      return { end, hasBegun: jail.hasBegun };
     } finally {
       // Nobody waits for the end of a process that has answered; closing does.
       const ending = jail.end().finally(() => this.#ending.delete(ending));
@@ -53,7 +64,6 @@ export class JailPool {
     const spare = this.#spare;
     this.#spare = undefined;
     const ready = await spare?.catch(() => undefined);
-    // One that died while it waited is replaced; whoever ended it did not mean this call.
     if (ready?.isAlive === false) await ready.end();
     const jail = ready?.isAlive === true ? ready : await Jail.open(this.#options);
     this.warm();

@@ -37,9 +37,9 @@ export async function serveJail(): Promise<void> {
   // The line break ends whatever a tool may have written by itself.
   start = encode(`\n${frameStart}${(await lines.next()).value ?? ""} `);
   hideGlobals({ defineTool });
-  send({ type: "ready" });
   const order = (await lines.next()).value;
   if (order === undefined) return exit(0);
+  send({ type: "begun" });
   void listen(lines);
   const job: JailJob = parse(order);
   try {
