@@ -107,9 +107,11 @@ Deno.test("jail hears no noise: what a tool prints, or forges, is no result of i
     // It changes all that a frame passes on its way out, and looks for what frames begin with.
     const nosy = await run(`
       const seen = [];
+      const decoder = new TextDecoder();
+      const show = (value) => value instanceof Uint8Array ? decoder.decode(value) : String(value);
       const spy = (on, name) => {
         const own = on[name];
-        on[name] = function (...given) { seen.push(...given.map(String), Object.prototype.toString.call(this)); return own.apply(this, given); };
+        on[name] = function (...given) { seen.push(show(this), ...given.map(show)); return own.apply(this, given); };
       };
       spy(TextEncoder.prototype, "encode"); spy(JSON, "stringify"); spy(Uint8Array.prototype, "subarray");
       spy(Deno.stdout, "writeSync"); spy(String.prototype, "concat"); spy(Array.prototype, "join");
