@@ -1,7 +1,11 @@
 /** The jail of authored tools, by real processes: what a tool cannot do there, and what is left when it tried. */
 import assert from "node:assert/strict";
 import { FrameReader } from "../../src/jail/frames.ts";
-import { lives, withJails } from "../support/jails.ts";
+import { JailPool } from "../../src/jail/jail_pool.ts";
+import { jailProgram } from "../../src/jail/jail_program.ts";
+import { jailWord } from "../../src/jail/jail_word.ts";
+import { startChild } from "../../src/processes/child.ts";
+import { lives, seams, self, toolText, withJails } from "../support/jails.ts";
 
 Deno.test("jail runs a tool with its input and gives its value (DM-136)", async () => {
   await withJails(async ({ run }) => {
@@ -181,4 +185,30 @@ Deno.test("jail pool keeps one ready, and calls leave no process behind (DM-136)
   }, true);
   assert(started.length >= 14, "every call had its own");
   assert.deepEqual(started.filter(lives), []);
+});
+
+Deno.test("jail gives back the rights that its program was started with, as a binary is (DM-136)", async () => {
+  const main = new URL("../../main.ts", import.meta.url).pathname;
+  const { env } = jailProgram(self);
+  const args = ["run", "--allow-all", "--quiet", "--cached-only", main, jailWord];
+  const pool = new JailPool({
+    start: (options) => Promise.resolve(startChild({ ...options, clock: seams.clock })),
+    program: { command: self.command, args, env },
+    clock: seams.clock,
+    keepsOne: false,
+  });
+  try {
+    const code = toolText(
+      `const said = []; for (const go of [() => Deno.readTextFileSync("/etc/hostname"), () => Deno.kill(Deno.ppid, "SIGKILL"),
+        () => new Deno.Command("/bin/true").outputSync(), () => Deno.env.toObject(), () => eval("1")]) {
+        try { go(); said.push("done"); } catch (error) { said.push(error.name); } } return said;`,
+    );
+    const end = await pool.run({ type: "execute", code, input: {}, key: "k" }, {
+      signal: new AbortController().signal,
+    });
+    const no = "NotCapable";
+    assert.deepEqual(end, { type: "result", value: [no, no, no, no, "EvalError"] });
+  } finally {
+    await pool.close();
+  }
 });
