@@ -56,7 +56,7 @@ export async function measureTasks({ isQuick }: Options): Promise<Part> {
 
 /** Jailed tools. */
 export async function measureAuthored({ isQuick }: Options): Promise<Part> {
-  const found = await runAuthoredRounds(isQuick ? 50 : 1_000);
+  const found = await runAuthoredRounds(isQuick ? 50 : 300);
   return { figures: found, text: authoredText(found) };
 }
 
