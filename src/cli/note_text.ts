@@ -4,21 +4,11 @@ import { ScheduleState } from "../../schemas/schedule.ts";
 import { peek, peekList, peekText } from "../peek.ts";
 import { scheduleText } from "../schedule_text.ts";
 import { durationText } from "./table.ts";
+import { historyText, usedText } from "./use_text.ts";
 import { compactedText, hiddenText, queuedText, waitNoteText } from "./wait_note.ts";
 
 /** Most tools that one line names. */
 const namedMax = 6;
-
-function usedText(body: unknown): string {
-  const [ordinal, door] = [peekText(body, "ordinal"), peekText(body, "door")];
-  return `${ordinal} ${door} ${peekText(body, "target")}: ${peekText(body, "outcome")}`;
-}
-
-function historyText(body: unknown): string {
-  const [ordinal, owner] = [peekText(body, "ordinal"), peekText(body, "owner") || "nobody known"];
-  const read = `${peekText(body, "sessions")} sessions, ${peekText(body, "entries")} entries`;
-  return `${ordinal} ${read}, scope ${peekText(body, "scope")}, of ${owner}`;
-}
 
 /** What a note says, in short; undefined if it is of a kind that is not known here. */
 export function noteText(type: string, body: unknown): string | undefined {
