@@ -18,6 +18,8 @@ interface Step {
   readonly args: readonly string[];
   readonly input?: string;
   readonly sees: readonly RegExp[];
+  /** Tried with a real program only: its files alone behave no other way. */
+  readonly isOfProgram?: true;
 }
 
 const background = {
@@ -54,18 +56,20 @@ const steps: readonly Step[] = [
     ],
   },
   { what: "replay", args: ["replay", "last", "--strict"], sees: [/no divergence/] },
-  { what: "log", args: ["log", "last"], sees: [/model\.generate/] },
+  { what: "log", isOfProgram: true, args: ["log", "last"], sees: [/model\.generate/] },
   {
     what: "mcp check",
+    isOfProgram: true,
     args: ["mcp", "check", "files", "--agent", "./my-agent"],
     sees: [/troupe-files/, /read_project_file +ok/],
   },
   {
     what: "a background task",
+    isOfProgram: true,
     args: ["run", "./task", "go", "--workspace", "./task", "--answer", "allow"],
     sees: [/task tsk_\w+ succeeded/],
   },
-  { what: "tasks", args: ["tasks", "last"], sees: [/terminal\.exec +succeeded/] },
+  { what: "tasks", isOfProgram: true, args: ["tasks", "last"], sees: [/terminal\.exec +succeeded/] },
   {
     what: "serve --stdio",
     args: ["serve", "--stdio", "./my-agent"],
@@ -73,12 +77,17 @@ const steps: readonly Step[] = [
     sees: [/"jsonrpc":"2\.0","id":1,"result":\{"agents":\[/],
   },
   { what: "schemas", args: ["schema", "agent"], sees: [/"\$schema"/] },
-  { what: "doctor", args: ["doctor"], sees: [/nothing is wrong/] },
-  { what: "demo", args: ["demo"], sees: [/✓ mcp\.files\.read_project_file/, /no divergence/] },
+  { what: "doctor", isOfProgram: true, args: ["doctor"], sees: [/nothing is wrong/] },
+  {
+    what: "demo",
+    isOfProgram: true,
+    args: ["demo"],
+    sees: [/✓ mcp\.files\.read_project_file/, /no divergence/],
+  },
 ];
 
-/** Plays all steps in an empty folder. True if all went well. */
-export async function playScenario(program: Program, tell: Tell): Promise<boolean> {
+/** Plays the steps in an empty folder: all, or those of files without a program. True if all went well. */
+export async function playScenario(program: Program, isProgram: boolean, tell: Tell): Promise<boolean> {
   const folder = await Deno.makeTempDir({ prefix: "troupe-first-hour-" });
   try {
     for (const [path, text] of Object.entries(background)) {
@@ -87,7 +96,8 @@ export async function playScenario(program: Program, tell: Tell): Promise<boolea
     }
     const [command = "", ...before] = [...await apart(), program.command, ...program.args];
     let isWell = true;
-    for (const { what, args, input, sees } of steps) {
+    for (const { what, args, input, sees, isOfProgram } of steps) {
+      if (isOfProgram && !isProgram) continue;
       const ended = await runProcess({
         command,
         args: [...before, ...args],

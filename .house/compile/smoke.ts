@@ -5,7 +5,8 @@
 import { installPair, type Pair } from "./pair.ts";
 import { runProcess } from "./process.ts";
 import { BuildError, compileBundle, mainFile, makeBundle, programFlags } from "./program.ts";
-import { playScenario } from "./scenario.ts";
+import { playPageThread } from "./page_thread.ts";
+import { playScenario, type Tell } from "./scenario.ts";
 import { tellStep } from "./tell.ts";
 
 /** Asks a program with our flags what it may do: it must see processes, and load no module from elsewhere. */
@@ -43,8 +44,9 @@ async function main(): Promise<number> {
     await compileBundle({ folder: bundle, output: command, ...pair, flags: programFlags });
     await Deno.remove(bundle, { recursive: true });
     const program = { command, args: [], env: {} };
-    const isWell = await playScenario(program, (what, why) => tellStep("smoke", what, why));
-    return isWell && isSealed ? 0 : 1;
+    const tell: Tell = (what, why) => tellStep("smoke", what, why);
+    const isWell = await playScenario(program, true, tell);
+    return await playPageThread(program, tell) && isWell && isSealed ? 0 : 1;
   } catch (error) {
     if (!(error instanceof BuildError)) throw error;
     console.error(error.message);

@@ -12,7 +12,8 @@ import {
   threads,
 } from "./program.ts";
 import { type Payload, readPayload, type Settings } from "./payload.ts";
-import { playScenario } from "./scenario.ts";
+import { playPageThread } from "./page_thread.ts";
+import { playScenario, type Tell } from "./scenario.ts";
 import { tellStep } from "./tell.ts";
 
 /** What must be true of the settings. */
@@ -112,7 +113,8 @@ async function runPayload(folder: string): Promise<boolean> {
     args: ["run", ...sealed, ...baked, `${folder}/payload/${mainFile}`],
     env: { DENO_DIR: `${folder}/cache`, DENO_NO_UPDATE_CHECK: "1" },
   };
-  return await playScenario(program, (what, why) => tellStep("verify", what, why));
+  const tell: Tell = (what, why) => tellStep("verify", what, why);
+  return await playScenario(program, false, tell) && await playPageThread(program, tell);
 }
 
 Deno.exit(await main() ? 0 : 1);

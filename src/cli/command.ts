@@ -60,6 +60,10 @@ export const commands: { readonly [name: string]: CommandRow } = {
   "mcp-server": { summary: "offer a folder's files to MCP clients", load: () => import("./mcp_server.ts") },
   schema: { summary: "print JSON Schemas of files and messages", load: () => import("./schema.ts") },
   doctor: { summary: "check a store, and salvage what is sound", load: () => import("./doctor.ts") },
+  completions: {
+    summary: "print completions for bash, zsh or fish",
+    load: () => import("./completions.ts"),
+  },
   version: { summary: "print the version", load: () => import("./version.ts") },
 };
 
