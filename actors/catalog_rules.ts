@@ -47,7 +47,8 @@ export function isNothingNew(context: CatalogContext): boolean {
   if (context.issued !== null && isSameInput(context, context.waiting)) return true;
   const [now, then] = [resolutionOf(context), resolve(context, context.waiting)];
   if (!("catalog" in now) || !("catalog" in then)) return false;
-  return JSON.stringify(now.catalog.entries) === JSON.stringify(then.catalog.entries);
+  return now.catalog.preparedBy === then.catalog.preparedBy &&
+    JSON.stringify(now.catalog.entries) === JSON.stringify(then.catalog.entries);
 }
 
 function isSameInput(now: CatalogParts, then: CatalogParts): boolean {

@@ -3,10 +3,11 @@ import type { CatalogEntry } from "../schemas/catalog.ts";
 import type { PortDone, PortFailed, PortRequestOf } from "../schemas/effect.ts";
 import { type Failure, failure } from "../schemas/failure.ts";
 import { InvocationOutcome, type InvocationRequest } from "../schemas/invocation.ts";
-import type { Json } from "../schemas/json.ts";
+import type { Json, JsonObject } from "../schemas/json.ts";
 import { checkArguments } from "../schemas/json_schema.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import { limits } from "../schemas/limits.ts";
+import { programLimits } from "../schemas/program_limits.ts";
 import type { InvocationRetried } from "../schemas/retry.ts";
 import { redactedMark } from "../schemas/secret.ts";
 import type { EffectClass, Mechanism } from "../schemas/tool.ts";
@@ -78,7 +79,17 @@ export function refusalNote({ request }: InvocationContext): Outgoing {
 
 /** When the performer gives up on the attempt that is about to start. */
 export function deadlineOf(context: InvocationContext): number {
-  return context.at + entryIn(context).definition.timeoutMs;
+  const { definition: { timeoutMs }, adapter } = entryIn(context);
+  if (adapter !== "program" || timeoutMs < programLimits.callMs) return context.at + timeoutMs;
+  // Nobody made it shorter: a program gets the time that its arguments ask for, and some more (CM-37).
+  const asked = askedMs(context.request.arguments ?? {}) + programLimits.askedExtraMs;
+  return context.at + Math.min(Math.max(timeoutMs, asked), limits.toolCallDurationMsMax);
+}
+
+/** The time that the arguments of a call ask for, in milliseconds; 0 if they do not. */
+function askedMs({ timeout_ms: ms, timeout_seconds: seconds }: JsonObject): number {
+  if (typeof ms === "number" && ms > 0) return Math.round(ms);
+  return typeof seconds === "number" && seconds > 0 ? Math.round(seconds * 1_000) : 0;
 }
 
 function callOf<K extends "tool.call" | "tool.verify" | "mcp.call">(context: InvocationContext, port: K) {

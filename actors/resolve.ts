@@ -66,7 +66,14 @@ export function resolveCatalog(request: ResolveRequest): Resolution {
     if ("failure" in bound) return bound;
     entries.push(entryFor(request, bound, names.get(offer.canonical) ?? offer.canonical));
   }
-  return { catalog: { epoch: request.epoch, coreRevision: request.coreRevision, entries }, dropped };
+  const { epoch, coreRevision } = request;
+  return { catalog: { epoch, coreRevision, entries, ...preparerIn(request.sources) }, dropped };
+}
+
+/** The first program that prepares rounds: a session has one at most. */
+function preparerIn(sources: readonly CatalogSource[]): Pick<ResolvedCatalog, "preparedBy"> {
+  const preparer = sources.find(({ kind, prepares }) => kind === "program" && prepares === true);
+  return preparer === undefined ? {} : { preparedBy: preparer.provenance.origin };
 }
 
 /** One definition, and the offer that carries it out. */

@@ -20,6 +20,7 @@ import type { SessionContext, SessionEvent, SessionInput } from "./session_conte
 import * as budget from "./session_budget.ts";
 import * as close from "./session_close.ts";
 import { closable, closableLater, closableNow, closingStates } from "./session_closing.ts";
+import { passOn } from "./session_invoke.ts";
 import { sessionGuards } from "./session_guards.ts";
 import * as prompts from "./session_prompts.ts";
 import * as questions from "./session_questions.ts";
@@ -57,8 +58,8 @@ export const sessionMachine = setup({
       for (const params of rules.redeclare(context, context.nextServers)) enqueue({ type: "post", params });
       enqueue.assign(rules.withServers(context, context.nextServers));
     }),
-    acceptServers: enqueueActions(({ enqueue, event }) => {
-      for (const params of rules.acknowledge(event, "declared")) enqueue({ type: "post", params });
+    accept: enqueueActions(({ enqueue, event }) => {
+      for (const params of rules.acknowledge(event, rules.wordFor(event))) enqueue({ type: "post", params });
     }),
     noteLost: assign(({ event }) => rules.lostIn(event)),
     refuseForGood: assign(({ context }) => ({ refusal: context.lost ?? context.refusal })),
@@ -113,6 +114,11 @@ export const sessionMachine = setup({
       for (const params of rules.relay(context, event)) enqueue({ type: "post", params });
     }),
     noteAnswer: assign(({ context, event }) => ({ notices: noticesWith(context.notices, event) })),
+    passCall: enqueueActions(({ context, enqueue, event }) => {
+      const { event: told, posts } = passOn(context, event);
+      for (const params of posts) enqueue({ type: "post", params });
+      if (told !== undefined) enqueue.sendTo(`turn/${context.turn}`, told);
+    }),
     cancelTurn: enqueueActions(({ context, enqueue, event }) => {
       enqueue.sendTo(`turn/${context.turn}`, { type: "turn.cancel", at: rules.timeOf(event) });
     }),
@@ -156,9 +162,6 @@ export const sessionMachine = setup({
     revoke: enqueueActions(({ context, enqueue, event }) =>
       questions.act(enqueue, context, questions.revoke(context, event))
     ),
-    acceptRevocation: enqueueActions(({ enqueue, event }) => {
-      for (const params of rules.acknowledge(event, "revoked")) enqueue({ type: "post", params });
-    }),
   },
 }).createMachine({
   id: "session",
@@ -180,19 +183,12 @@ export const sessionMachine = setup({
     questions: [],
   }),
   on: {
-    "session.prompt": [
-      { guard: "isRefused", actions: "refusePrompt" },
-      { guard: "isQueueFull", actions: "refusePrompt" },
-      { actions: "enqueuePrompt" },
-    ],
-    "session.call": [
-      { guard: "isRefused", actions: "refusePrompt" },
-      { guard: "isQueueFull", actions: "refusePrompt" },
-      { actions: "enqueuePrompt" },
-    ],
+    "session.prompt": prompts.taken,
+    "session.call": prompts.taken,
     "session.cancel": { actions: "cancel" },
     "turn.call_stopped": { actions: "noteEnd" },
     "turn.undecided": { actions: "noteUndecided" },
+    "session.invoke": { actions: "passCall" },
     "session.relay": { actions: "relay" },
     "session.answered": { actions: "noteAnswer" },
     "resource.updated": { actions: "noteAnswer" },
@@ -202,8 +198,8 @@ export const sessionMachine = setup({
     "task.resumed": { actions: "hearTask" },
     "task.blocked": { actions: ["noteBlocked", "tellBlocked"] },
     "task.unblocked": { actions: ["noteBlocked", "tellBlocked"] },
-    "session.servers": { actions: ["keepServers", "takeServers", "acceptServers"] },
-    "session.revoke": { actions: ["revoke", "acceptRevocation"] },
+    "session.servers": { actions: ["keepServers", "takeServers", "accept"] },
+    "session.revoke": { actions: ["revoke", "accept"] },
     "catalog.issued": { actions: ["noteCatalog", "endStale", "tellBlocked"] },
     "catalog.stale": { actions: "noteStale" },
     "child.quarantined": { guard: "isOfCatalog", actions: "noteLost" },
@@ -234,7 +230,7 @@ export const sessionMachine = setup({
         "session.prompt": { actions: "refusePrompt" },
         "session.call": { actions: "refusePrompt" },
         // Other servers may be what is needed: the next prompt finds out.
-        "session.servers": { target: "idle", actions: ["keepServers", "takeServers", "acceptServers"] },
+        "session.servers": { target: "idle", actions: ["keepServers", "takeServers", "accept"] },
         "catalog.issued": { target: "idle", actions: "noteCatalog" },
       },
     },
@@ -264,7 +260,7 @@ export const sessionMachine = setup({
           { guard: "isRenewed", target: "refused", actions: "noteRefusal" },
           {},
         ],
-        "session.servers": { actions: ["keepServers", "acceptServers"] },
+        "session.servers": { actions: ["keepServers", "accept"] },
         "session.cancel": [
           { guard: "isOfCall", actions: "cancel" },
           { target: "idle", actions: ["cancel", "takeServers"] },
@@ -282,7 +278,7 @@ export const sessionMachine = setup({
       entry: "startTurn",
       on: {
         ...closableNow,
-        "session.servers": { actions: ["keepServers", "acceptServers"] },
+        "session.servers": { actions: ["keepServers", "accept"] },
         "question.open": { actions: ["openQuestion", "tellBlocked"] },
         "question.withdraw": { actions: ["withdrawQuestion", "tellBlocked"] },
         "xstate.done.actor.*": [

@@ -39,7 +39,7 @@ export const closingStates = {
         { guard: "isCommanded", actions: "noteClosing" },
         { actions: [] },
       ],
-      "session.servers": { actions: "acceptServers" },
+      "session.servers": { actions: "accept" },
       "task.opened": { actions: "refuseLetter" },
     },
   },
@@ -48,7 +48,7 @@ export const closingStates = {
     entry: "tellClosed",
     on: {
       "session.close": { guard: "isFromAbove", actions: "tellClosed" },
-      "session.servers": { actions: "acceptServers" },
+      "session.servers": { actions: "accept" },
       "task.opened": { actions: "refuseLetter" },
     },
   },

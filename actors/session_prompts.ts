@@ -13,6 +13,13 @@ import type { PromptRef, SessionContext, SessionEvent } from "./session_context.
 import { ended, expect } from "./session_rules.ts";
 import type { TurnInput, TurnResult } from "./turn_context.ts";
 
+/** What becomes of a prompt, or of a host's call. */
+export const taken = [
+  { guard: "isRefused", actions: "refusePrompt" },
+  { guard: "isQueueFull", actions: "refusePrompt" },
+  { actions: "enqueuePrompt" },
+] as const;
+
 /** Where a prompt stands: its text stays in the journal. */
 export function promptOf(event: SessionEvent): PromptRef {
   if (event.type === "session.call") {

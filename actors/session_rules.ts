@@ -133,6 +133,11 @@ export function isTurnDone(event: SessionEvent): boolean {
   return "actorId" in event && event.actorId.startsWith("turn/");
 }
 
+/** The word that is enough for a command. */
+export function wordFor({ type }: SessionEvent): string {
+  return type === "session.revoke" ? "revoked" : "declared";
+}
+
 /** Answers a command that needs no more than a word. */
 export function acknowledge(event: SessionEvent, word: string): readonly Outgoing[] {
   if (!("seq" in event)) return [];

@@ -18,6 +18,7 @@ import { doneOf, failedOf, port } from "./port.ts";
 import { refusalsAfter, stuckNotes } from "./stuck.ts";
 import type { TurnContext, TurnEvent, TurnInput, TurnResult } from "./turn_context.ts";
 import * as budget from "./turn_budget.ts";
+import { invoke, refusedNote, refuseInvoke } from "./turn_invoke.ts";
 import { modelStates } from "./turn_model_states.ts";
 import * as cancel from "./turn_cancel.ts";
 import * as ending from "./turn_ending.ts";
@@ -104,6 +105,21 @@ export const turnMachine = setup({
         bound: rules.boundWith(context.bound, requests),
       });
     }),
+    openCall: enqueueActions(({ context, enqueue, event }) => {
+      const { changes, request, posts } = invoke(context, event);
+      for (const params of posts) enqueue({ type: "post", params });
+      if (request !== undefined) {
+        const input = rules.invocationInput(context, request);
+        enqueue.spawnChild("invocation", {
+          id: request.ordinal,
+          input: { ...input, at: timeOf(context, event) },
+        });
+      }
+      enqueue.assign(changes);
+    }),
+    refuseCall: enqueueActions(({ enqueue, event }) => {
+      for (const params of refuseInvoke(event)) enqueue({ type: "post", params });
+    }),
     mergeState: enqueueActions(({ context, enqueue }) => {
       for (const params of rules.stateNotes(context)) enqueue({ type: "post", params });
     }),
@@ -111,6 +127,7 @@ export const turnMachine = setup({
     settleCall: enqueueActions(({ context, enqueue, event, self }) => {
       const { at, epoch, spent, ...result } = endingOf(event);
       enqueue.stopChild(result.ordinal);
+      for (const params of refusedNote(context, result)) enqueue({ type: "post", params });
       cancel.act({ enqueue, self }, at, cancel.callEnded(context, result));
       enqueue.assign({
         at: Math.max(context.at, at),
@@ -157,6 +174,7 @@ export const turnMachine = setup({
         refusals,
         step: context.step + 1,
         calls: [],
+        opened: [],
         plan: null,
         results: [],
       });
@@ -196,6 +214,7 @@ export const turnMachine = setup({
     "xstate.done.actor.wall": { target: ".failed", actions: "expire" },
     "xstate.error.actor.wall": { target: ".failed", actions: "expire" },
     "turn.cancel_call": { actions: "cancelCall" },
+    "turn.invoke": { actions: "refuseCall" },
   },
   states: {
     binding: {
@@ -224,6 +243,7 @@ export const turnMachine = setup({
         "xstate.error.actor.wall": { actions: ["expire", "cancelCalls"] },
         "xstate.done.actor.*": { actions: "settleCall" },
         "turn.cancel": { actions: ["noteTime", "cancelCalls"] },
+        "turn.invoke": { actions: "openCall" },
         "turn.decided": { actions: ["noteGrant", "noteDecision", "forwardDecision"] },
         "question.open": { actions: ["reportUp", "noteQuestion"] },
         "question.withdraw": { actions: "reportUp" },

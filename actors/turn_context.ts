@@ -7,7 +7,7 @@ import type { FormContent } from "../schemas/form.ts";
 import type { Grant, KeptGrant } from "../schemas/grant.ts";
 import type { PermissionMode } from "../schemas/mode.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
-import type { TurnOutcome } from "../schemas/message.ts";
+import type { CommandRef, TurnOutcome } from "../schemas/message.ts";
 import type { TaskNews } from "../schemas/ids.ts";
 import type { HistoryItem, ModelCall } from "../schemas/model.ts";
 import type { Decision } from "../schemas/question.ts";
@@ -64,6 +64,14 @@ export type TurnEvent =
     readonly at: number;
     readonly epoch: number;
   }
+  /** A program opens a call of its own tool. */
+  | {
+    readonly type: "turn.invoke";
+    readonly program: string;
+    readonly call: HostCall;
+    readonly command: CommandRef | null;
+    readonly at: number;
+  }
   /** Something ended meanwhile of which the model is told before it is asked again (LC-28). */
   | { readonly type: "turn.notice"; readonly item: HistoryItem }
   /** A child agent wants its part of the budget; one that has ended gives back what it did not spend. */
@@ -105,6 +113,8 @@ export interface TurnContext extends TurnInput {
   /** Which fallback answers, from 1; 0 while it is the agent's own model. */
   readonly fallback: number;
   readonly calls: readonly ModelCall[];
+  /** Calls that programs opened beside those of this step: numbered after them. */
+  readonly opened?: readonly ModelCall[];
   /** How often each tool was called, by full name; snapshots of earlier releases do not know. */
   readonly bound?: { readonly [tool: string]: number };
   readonly plan: StagePlan | null;

@@ -69,3 +69,9 @@ export function endingOf(
   if (outcome === "completed" && needed !== null) return { outcome: "needs_user", failure: needed };
   return { outcome, failure: why };
 }
+
+/** How the call of a host ended, beside those that programs opened meanwhile; nothing for the turn of a model. */
+export function givenResult({ given, results }: TurnContext): Pick<TurnResult, "call"> {
+  if (given === undefined) return {};
+  return { call: results.find(({ ordinal }) => ordinal === "call/0.0") ?? null };
+}

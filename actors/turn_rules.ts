@@ -18,7 +18,7 @@ import { requestKey } from "./policy/refusal.ts";
 import { stuckHint } from "./stuck.ts";
 import { settlement } from "./turn_budget.ts";
 import type { TurnContext, TurnEvent, TurnResult } from "./turn_context.ts";
-import { endingOf } from "./turn_ending.ts";
+import { endingOf, givenResult } from "./turn_ending.ts";
 
 /** The answer inside a `model.generate` outcome; its performer parsed it. */
 export function answerOf(done: PortDone): ModelAnswer {
@@ -184,8 +184,12 @@ export function invocationInput(context: TurnContext, request: InvocationRequest
 }
 
 /** The name under which a call of the step at hand was made. */
-export function callNamed({ calls, step }: TurnContext, ordinal: string): string {
-  return calls.find((_call, index) => ordinalOf(step, index) === ordinal)?.name ?? "";
+export function callNamed(context: TurnContext, ordinal: string): string {
+  return callOf(context, ordinal)?.name ?? "";
+}
+
+function callOf({ calls, opened = [], step }: TurnContext, ordinal: string): ModelCall | undefined {
+  return [...calls, ...opened].find((_call, index) => ordinalOf(step, index) === ordinal);
 }
 
 /** True if a person refused the same call of the same tool before: in whatever step, by whatever model it is made again. */
@@ -196,7 +200,7 @@ function wasRefused({ refused }: TurnContext, request: InvocationRequest): boole
 }
 
 function keyOfCall(context: TurnContext, ordinal: string): string | undefined {
-  const call = context.calls.find((_call, at) => ordinalOf(context.step, at) === ordinal);
+  const call = callOf(context, ordinal);
   return call === undefined ? undefined : requestKey(requestOf(context, call, ordinal));
 }
 
@@ -287,7 +291,7 @@ export function turnResult(context: TurnContext, outcome: unknown): TurnResult {
     text,
     answer,
     ledger,
-    ...(context.given === undefined ? {} : { call: context.results[0] ?? null }),
+    ...givenResult(context),
     ...((context.notices ?? []).length === 0 ? {} : { notices: context.notices }),
     ...((context.told ?? []).length === 0 ? {} : { told: context.told }),
     ...doubtsIn(context),

@@ -63,7 +63,10 @@ function checkProfiles({ profiles, interactive }: WithProfiles, context: z.Refin
   if (usual.length > 1) refuse(["profiles"], "must have at most one profile with default_subagent");
 }
 
-const model = z.string().regex(/^[a-z][a-z0-9_-]*\/.+$/, "must look like scripted/script.yaml").max(200);
+const model = z.string().max(200).regex(
+  /^[a-z](?:[a-z0-9_-]*\/.+|[a-z0-9_.-]{0,47})$/,
+  "must look like scripted/script.yaml, provider/model, or be a name of models in troupe.yaml",
+);
 
 /** How many tools a model is told of in one step, and how many characters their descriptions may have together. */
 export const ExposureBudget = z.strictObject({
@@ -78,7 +81,7 @@ export const AgentDefinition = z.strictObject({
   name: AgentName,
   description: z.string().max(1_000).default(""),
   instructions: z.string().max(50_000).default(""),
-  /** `<provider>/<model>`; the scripted provider is `scripted/<script file>`. */
+  /** `<provider>/<model>`, or a name of the host's `models`; the scripted provider is `scripted/<script file>`. */
   model,
   /** Models that may answer instead, in this order, while those before are not to be had: never after a refusal. */
   model_fallbacks: z.array(model).max(limits.modelFallbacksMax).optional(),

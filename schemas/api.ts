@@ -3,6 +3,7 @@ import { z } from "zod";
 import { AgentDefinition, AgentName } from "./agent.ts";
 import type { ApiScope } from "./api_scope.ts";
 import { apiLimits } from "./api_limits.ts";
+import * as program from "./api_program.ts";
 import { Budget, Spent } from "./budget.ts";
 import { CancelReport, CancelScope } from "./cancel.ts";
 import { CloseStrictness } from "./child_agent.ts";
@@ -205,6 +206,38 @@ export const apiMethods = {
     scope: "log:export",
     params: address,
     result: z.strictObject({ text: z.string() }),
+  },
+  /** The handshake of a program that brings tools; the same again is a refresh, so it takes no key. */
+  program_register: {
+    kind: "query",
+    scope: "tools:provide",
+    params: program.RegisterParams,
+    result: program.RegisterResult,
+  },
+  program_refresh: {
+    kind: "query",
+    scope: "tools:provide",
+    params: program.RefreshParams,
+    result: program.RegisterResult,
+  },
+  program_calls: {
+    kind: "stream",
+    scope: "tools:provide",
+    params: program.CallsParams,
+    result: program.CallEvent,
+  },
+  /** Has a message id of its own, by which a repeat is harmless: it takes no key. */
+  program_report: {
+    kind: "query",
+    scope: "tools:provide",
+    params: program.ReportParams,
+    result: program.ReportResult,
+  },
+  invoke: {
+    kind: "command",
+    scope: "tools:invoke",
+    params: program.InvokeParams,
+    result: program.InvokeResult,
   },
 } as const satisfies { readonly [name: string]: ApiMethodShape };
 

@@ -80,6 +80,8 @@ export const ResolvedCatalog = z.strictObject({
   coreRevision: z.string().max(100),
   /** In canonical order, so that equal catalogs have equal hashes. */
   entries: z.array(CatalogEntry).max(limits.toolsPerCatalogMax),
+  /** The program that prepares each model round, if one does (CM-38). */
+  preparedBy: z.string().max(64).optional(),
 });
 /** All tools of a turn. */
 export type ResolvedCatalog = z.infer<typeof ResolvedCatalog>;
@@ -101,6 +103,8 @@ export const CatalogSource = z.strictObject({
     .optional(),
   /** `implementations`: its tools define nothing, each can be bound to a definition of the same name (CM-40, CM-45). */
   role: z.enum(["definitions", "implementations"]).optional(),
+  /** Set for a program that prepares each model round. */
+  prepares: z.literal(true).optional(),
   /** True if the operator's manifest says that calls of an MCP server may run at once; its tools' own word never does. */
   parallelSafe: z.boolean().optional(),
   /** Tools that are not what was approved of them, by name, and why they are off: one clause. */

@@ -3,7 +3,10 @@ import { z } from "zod";
 import { ApprovalPolicy, EffectClass, RiskLevel } from "./tool.ts";
 import { Capability } from "./principal.ts";
 import { ImplementationRef } from "./governance.ts";
+import { Digest } from "./ids.ts";
 import { NetworkConfig } from "./network.ts";
+import { TrustLevel } from "./provenance.ts";
+import { ModelConfigs, ProviderConfigs } from "./provider.ts";
 import { SecretSources } from "./secret.ts";
 
 /**
@@ -62,6 +65,9 @@ export const HistoryScope = z.enum(["session", "operator"]);
 /** What sessions may read of the past. */
 export type HistoryScope = z.infer<typeof HistoryScope>;
 
+/** A program that the operator knows: only this release of it may bring tools, and is trusted so far. */
+export const KnownProgram = z.strictObject({ fingerprint: Digest, trust: TrustLevel.default("third_party") });
+
 /** The host's configuration. Unknown keys are refused. */
 export const HostConfig = z.strictObject({
   /** Where sessions are kept: a path of a KV file, or the address of a remote KV. */
@@ -79,6 +85,12 @@ export const HostConfig = z.strictObject({
   session_search: z.strictObject({ scope: HistoryScope.default("session") }).prefault({}),
   /** What may be reached over the network besides public https servers. */
   network: NetworkConfig.prefault({}),
+  /** Programs that bring tools, by name. One that does not stand here may bring tools too, as a third party. */
+  programs: z.record(z.string().max(64), KnownProgram).default({}),
+  /** Who serves models. Nobody but the scripted provider without it. */
+  providers: ProviderConfigs.default({}),
+  /** Names that agents may use for models. */
+  models: ModelConfigs.default({}),
   /** Secrets by name, never by value: where each one is. They are taken out of everything that comes in. */
   secrets: SecretSources.default({}),
 });

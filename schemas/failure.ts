@@ -135,6 +135,11 @@ export const FailureCode = z.enum([
   "program_fingerprint_mismatch",
   "program_unavailable",
   "program_result_invalid",
+  "program_lost",
+  "mailbox_timeout",
+  "invalid_prepare_round_response",
+  "turn_not_running",
+  "tool_not_bound",
   // MCP servers.
   "session_not_found",
   "mcp_login_required",
@@ -225,6 +230,8 @@ export const Failure = z.strictObject({
   retryable: z.boolean(),
   /** How long the other side asks to be left alone, in milliseconds. */
   retryAfterMs: z.int().min(0).max(limits.retryAfterToldMsMax).exactOptional(),
+  /** Of a model that does not take the schema of a tool: the name by which it knows the tool. */
+  tool: z.string().regex(/^[\w.-]{1,128}$/).exactOptional(),
   classification: FaultClass.exactOptional(),
   details: FailureDetails.exactOptional(),
 });

@@ -2,6 +2,7 @@ import { budgetLimits } from "./budget_limits.ts";
 import { commandLimits } from "./command_limits.ts";
 import { fixtureLimits } from "./fixture_limits.ts";
 import { httpLimits } from "./http_limits.ts";
+import { modelLimits } from "./model_limits.ts";
 import { oauthLimits } from "./oauth_limits.ts";
 import { roundLimits } from "./round_limits.ts";
 import { scheduleLimits } from "./schedule_limits.ts";
@@ -277,6 +278,7 @@ export const limits = {
   ...storeCallerLimits,
 
   ...httpLimits,
+  ...modelLimits,
 
   doorLineBytesMax: 8 * 1_048_576,
   doorConnectionsMax: 64,

@@ -14,6 +14,7 @@ import { limits } from "./limits.ts";
 import { McpDeclaration } from "./manifest.ts";
 import { PermissionMode } from "./mode.ts";
 import { Principal } from "./principal.ts";
+import { ProgramName } from "./program.ts";
 import { SessionScope } from "./profile.ts";
 import { Json } from "./json.ts";
 import { RefreshRule } from "./refresh.ts";
@@ -66,6 +67,8 @@ export const SessionMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("session.prompt"), text, replyTo: RootAddress.optional() }),
   /** Calls one tool under the session's gates, in a turn of its own (DM-12). */
   z.strictObject({ type: z.literal("session.call"), call: HostCall }),
+  /** A program opens a call of its own tool in the turn that runs (CM-61). Answered at once, with the call or a refusal. */
+  z.strictObject({ type: z.literal("session.invoke"), program: ProgramName, call: HostCall }),
   /** Answered once what was to be stopped has ended: see `CancelReport`. The turn, if no scope is said. */
   z.strictObject({
     type: z.literal("session.cancel"),

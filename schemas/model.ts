@@ -76,7 +76,13 @@ export type ModelAnswer = z.infer<typeof ModelAnswer>;
 export const ModelMessage = z.discriminatedUnion("role", [
   z.strictObject({ role: z.literal("system"), text: z.string() }),
   z.strictObject({ role: z.literal("user"), text: z.string() }),
-  z.strictObject({ role: z.literal("assistant"), text: z.string(), calls: z.array(ModelCall) }),
+  z.strictObject({
+    role: z.literal("assistant"),
+    text: z.string(),
+    calls: z.array(ModelCall),
+    /** What its vendor wants back with it; for every other nothing. */
+    metadata: JsonObject.exactOptional(),
+  }),
   z.strictObject({
     role: z.literal("tool"),
     callId: z.string(),

@@ -45,6 +45,8 @@ export const ProgramManifest = z.strictObject({
   tools: z.array(ToolDefinition).max(limits.toolsPerCatalogMax).default([]),
   /** Other ways to carry out tools that somebody else defines. */
   implementations: z.array(ToolDefinition).max(limits.toolsPerCatalogMax).default([]),
+  /** True if it prepares each model round. */
+  preparesRounds: z.boolean().default(false),
   /** JSON Schema of its configuration. */
   configSchema: JsonObject.default({}),
 });

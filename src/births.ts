@@ -17,7 +17,7 @@ import { submit } from "./kernel/command.ts";
 import { type Birth, create, type Spawned } from "./kernel/create.ts";
 import { type BirthRows, createOnce, type Made } from "./kernel/create_once.ts";
 import { type Kernel, KernelError } from "./kernel/kernel.ts";
-import type { SessionDraft } from "./runtime.ts";
+import type { SessionDraft } from "./session_draft.ts";
 import type { SpawnOrder } from "./spawn_order.ts";
 
 /** Creates the supervisor of all roots. */

@@ -13,6 +13,8 @@ import { localOperator } from "../schemas/principal.ts";
 import type { ActorApi } from "./api/actor_api.ts";
 import type { Caller } from "./api/caller.ts";
 
+export { type ServedCall, type ServedTools, serveTools, type ToolService } from "./serve_tools.ts";
+
 /** A request as a carrier takes it. */
 export interface CarriedRequest {
   readonly method: ApiMethod;
@@ -156,6 +158,7 @@ export async function openTroupe(options: TroupeOptions): Promise<ActorClient> {
     workspace: await Deno.realPath(workspace),
     ...(script === undefined ? {} : { script: await Deno.realPath(script) }),
     digest: seams.digest,
+    host: { config, env },
   });
   const host = await openOwner({
     location: store,

@@ -1,19 +1,12 @@
 /** Composition root of a runtime that owns its store: opens, recovers, runs, and stops it. */
 import { catalogOf } from "../actors/library.ts";
 import { pathOf } from "./ancestors.ts";
-import type { AgentDefinition } from "../schemas/agent.ts";
-import type { Budget } from "../schemas/budget.ts";
-import type { Parentage } from "../schemas/child_agent.ts";
-import type { CatalogSource } from "../schemas/catalog.ts";
-import type { HostPolicy } from "../schemas/config.ts";
 import type { RootRecord } from "../schemas/entry.ts";
 import type { RootAddress } from "../schemas/ids.ts";
 import type { HostCall } from "../schemas/invocation.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
-import type { PermissionMode } from "../schemas/mode.ts";
 import { rootMessages, type SessionMessage } from "../schemas/message.ts";
-import type { SessionScope } from "../schemas/profile.ts";
-import { type Principal, principalText } from "../schemas/principal.ts";
+import { principalText } from "../schemas/principal.ts";
 import { cleanMessage, createDoorRedactor, mayBeSecret } from "./effects/clean.ts";
 import { AgentDesk } from "./agents/agent_desk.ts";
 import { Conversations } from "./effects/conversation.ts";
@@ -45,6 +38,7 @@ import {
   ProgramRegistry,
   type RegisteredProgram,
 } from "./programs/program_registry.ts";
+import { expectPrograms, noPrograms, type ReturningProgram } from "./programs/program_row.ts";
 import { unnamedInstallation } from "./records/record_id.ts";
 import { SuspendedCalls } from "./mcp/suspended_calls.ts";
 import type { Redactor } from "./redact/redactor.ts";
@@ -53,6 +47,7 @@ import type { HostPerformers, HostServices } from "./host_services.ts";
 import { Schedules } from "./schedules.ts";
 import { refuseForeign } from "./foreign.ts";
 import type { Seams } from "./seams.ts";
+import type { SessionDraft } from "./session_draft.ts";
 import { type GivenBy, givenBy, type SpawnOrder } from "./spawn_order.ts";
 import { TaskDesk } from "./tasks/task_desk.ts";
 import { reportWhenOver } from "./lost_turn.ts";
@@ -91,27 +86,6 @@ export interface RuntimeOptions {
   readonly awakeMax?: number;
 }
 
-/** A session to be made. */
-export interface SessionDraft {
-  readonly agent: AgentDefinition;
-  readonly coreRevision: string;
-  readonly home: string;
-  readonly sources: readonly CatalogSource[];
-  readonly policy: HostPolicy;
-  /** MCP servers of the session, each id once. They are started before the first turn, not now. */
-  readonly servers?: readonly McpDeclaration[];
-  readonly principal?: Principal;
-  /** How freely its tools act without a person, for its whole life. Default `default`. */
-  readonly mode?: PermissionMode | undefined;
-  /** Its profile and depth; without it a root session for people. */
-  readonly scope?: SessionScope | undefined;
-  /** What it may spend in all, besides what its agent says: the stricter one counts, field by field. */
-  readonly budget?: Budget | undefined;
-  readonly title?: string;
-  /** Set for the session of a child agent. */
-  readonly parent?: Parentage;
-}
-
 /** A prompt that was given: accepted means durable; the report comes when its turn has ended, durably. */
 export interface GivenPrompt {
   readonly accepted: Acknowledgements["accepted"];
@@ -128,6 +102,9 @@ export interface Runtime {
   readonly schedules: Schedules;
   readonly tasks: TaskDesk;
   readonly agents: AgentDesk;
+  readonly programs: ProgramRegistry;
+  /** Programs that were connected when the last runtime ended. */
+  readonly returning: ReadonlyMap<string, ReturningProgram>;
   /** Makes a session and its catalog; resolves once both are durable. */
   createSession(draft: SessionDraft): Promise<RootAddress>;
   /** Makes a session that goes on from an entry of another one; resolves once it is durable. Performs nothing (K24). */
@@ -190,6 +167,8 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { installation = unnamedInstallation } = journal.format;
   const programs = new ProgramRegistry({ installation, digest: seams.digest });
   // Before anything goes on: what waits for a program meets it.
+  const isShared = options.sharing !== undefined;
+  const returning = isShared ? noPrograms : await expectPrograms(journal, programs, seams.clock);
   for (const registration of options.programs ?? []) await programs.register(registration);
   const schedules = new Schedules(kernelOf, redactor);
   const tasks = new TaskDesk(kernelOf);
@@ -226,20 +205,26 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   });
   made.kernel = kernel;
   const recovery = await resume(kernel, { holdsSchedules });
-  const parts = { kernel, journal, questions, conversations, recovery, programs, schedules, tasks, agents };
-  return runtimeOf(parts, { ...options, redactor });
+  const desks = { questions, conversations, schedules, tasks, agents, programs, returning };
+  return runtimeOf({ kernel, journal, recovery, ...desks }, { ...options, redactor });
 }
 
-type RuntimeParts =
-  & Pick<
-    Runtime,
-    "kernel" | "journal" | "questions" | "conversations" | "recovery" | "schedules" | "tasks" | "agents"
-  >
-  & Pick<HostServices, "programs">;
+type RuntimeParts = Pick<
+  Runtime,
+  | "kernel"
+  | "journal"
+  | "questions"
+  | "conversations"
+  | "recovery"
+  | "schedules"
+  | "tasks"
+  | "agents"
+  | "programs"
+  | "returning"
+>;
 
 function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly redactor: Redactor }): Runtime {
-  const { programs, ...shown } = parts;
-  const { kernel, journal } = shown;
+  const { kernel, journal, programs } = parts;
   const send: Runtime["send"] = (session, message, given) => {
     const { key, by } = givenBy(given);
     const parsed = rootMessages.session.safeParse(message);
@@ -274,7 +259,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
     return { accepted: sent.accepted, report };
   };
   return {
-    ...shown,
+    ...parts,
     send,
     createSession: (draft) => begin(kernel, () => createSession(kernel, draft)),
     forkSession: (order) => begin(kernel, () => forkSession(kernel, order, options.redactor)),

@@ -4,7 +4,7 @@ import type { BirthRows } from "./kernel/create_once.ts";
 import type { CommandRef } from "../schemas/message.ts";
 import { localOperator, type Principal } from "../schemas/principal.ts";
 import type { Labels } from "../schemas/spawned.ts";
-import type { SessionDraft } from "./runtime.ts";
+import type { SessionDraft } from "./session_draft.ts";
 
 /** A session that somebody wants by the API. */
 export interface SpawnOrder {

@@ -15,6 +15,7 @@ import { ApiFailure, describeError } from "./api_failure.ts";
 import type { ApiCallContext, ApiParts } from "./api_parts.ts";
 import type { Caller } from "./caller.ts";
 import { exportSession } from "./export_session.ts";
+import { invoke, programCalls, programRefresh, programRegister, programReport } from "./programs.ts";
 import { answer, questions } from "./questions.ts";
 import { heartbeat } from "./heartbeat.ts";
 import { spawn } from "./spawn.ts";
@@ -61,8 +62,12 @@ const calls: CallMethods = {
   tree,
   budget,
   why,
+  program_register: programRegister,
+  program_refresh: programRefresh,
+  program_report: programReport,
+  invoke,
 };
-const streams: StreamMethods = { watch, export: exportSession };
+const streams: StreamMethods = { watch, export: exportSession, program_calls: programCalls };
 
 /** Printable, so that keys of our own that follow from a client's can be nobody else's. */
 const keyPattern = /^[\x21-\x7e]+$/;

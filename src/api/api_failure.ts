@@ -4,6 +4,7 @@ import { FailureCode } from "../../schemas/failure.ts";
 import { remedyOf } from "../../schemas/failure_kind.ts";
 import { KernelError } from "../kernel/kernel.ts";
 import { StoreError } from "../journal/store.ts";
+import { ProgramError } from "../programs/program_error.ts";
 import { ConfigError } from "../config_file.ts";
 
 /** A refusal of the API. */
@@ -35,12 +36,13 @@ const passing: ReadonlySet<string> = new Set([
   "requests_too_many",
   "session_elsewhere",
   "lease_lost",
+  "report_unconfirmed",
 ]);
 
 /** An error as a program is told. What nobody foresaw says nothing of itself: its text is in the log. */
 export function describeError(error: unknown, requestId: string): ApiError {
   const known = error instanceof ApiFailure || error instanceof KernelError || error instanceof StoreError ||
-    error instanceof ConfigError;
+    error instanceof ConfigError || error instanceof ProgramError;
   if (!known) {
     return {
       code: "internal",
@@ -61,7 +63,7 @@ export function describeError(error: unknown, requestId: string): ApiError {
     outcome: error instanceof ApiFailure
       ? error.outcome
       // What was accepted before the root was taken over goes on there.
-      : error instanceof StoreError || code === "lease_lost"
+      : error instanceof StoreError || code === "lease_lost" || code === "report_unconfirmed"
       ? "unknown"
       : "not_applied",
     request_id: requestId,

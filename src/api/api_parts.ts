@@ -3,6 +3,7 @@ import type { HostConfig } from "../../schemas/config.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
 import type { ActingHost } from "../host/host.ts";
 import type { Declarer } from "../host/declarer.ts";
+import type { ProgramDesk } from "../programs/program_desk.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Seams } from "../seams.ts";
 import type { AgentShelf } from "./agent_shelf.ts";
@@ -19,6 +20,7 @@ export interface ApiParts {
   readonly declarer: Declarer;
   readonly shelf: AgentShelf;
   readonly fates: Fates;
+  readonly programs: ProgramDesk;
   /** The freest mode that a session may be begun in. */
   readonly mode: PermissionMode;
 }

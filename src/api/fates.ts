@@ -26,6 +26,8 @@ export interface FatesParts {
   readonly seams: Pick<Seams, "clock" | "nextId" | "log">;
   /** True if other runtimes work on the same store: their programs may be there, so a start stops nobody. */
   readonly isShared?: boolean | undefined;
+  /** Told of every connection that is over. */
+  readonly onEnd?: ((connection: string) => Promise<void>) | undefined;
 }
 
 /** The connection whose end is the end of the program: the carrier's, or that of the principal's heartbeats. */
@@ -107,7 +109,7 @@ export class Fates {
   async end(connection: string): Promise<void> {
     this.#open.delete(connection);
     const ended = await this.#ask(connection);
-    await Promise.all(ended);
+    await Promise.all([...ended, this.#parts.onEnd?.(connection)]);
   }
 
   #arm(connection: string, everyMs: number): number {

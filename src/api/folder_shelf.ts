@@ -1,5 +1,8 @@
 /** Agents that lie in folders, or come with troupe, as a host offers them to programs. */
 import { ConfigError } from "../config_file.ts";
+import type { HostConfig } from "../../schemas/config.ts";
+import type { Env } from "../host/home.ts";
+import { openDirectory } from "../host/host_models.ts";
 import { loadAgent } from "../host/agent_folder.ts";
 import type { SessionHome } from "../host/session_home.ts";
 import type { Seams } from "../seams.ts";
@@ -15,14 +18,20 @@ export interface FolderShelfOptions {
   /** A script that stands for every agent's own model; for demonstrations and tests. */
   readonly script?: string | undefined;
   readonly digest: Seams["digest"];
+  /** Whose models the agents name. Without it none is looked for before it is asked. */
+  readonly host?: { readonly config: HostConfig; readonly env: Env };
 }
 
 /** Reads what is offered once, to refuse what cannot be; each session begins with what is there by then. */
 export async function openFolderShelf(options: FolderShelfOptions): Promise<AgentShelf> {
-  const { agents, cwd, digest, workspace, script } = options;
+  const { agents, cwd, digest, workspace, script, host } = options;
+  // A script stands for every model: then none is looked for.
+  const models = script === undefined && host !== undefined
+    ? { models: await openDirectory(host.config, host.env) }
+    : {};
   const paths = new Map<string, string>();
   for (const path of agents) {
-    const { definition: { name } } = await loadAgent(path, { cwd, digest });
+    const { definition: { name } } = await loadAgent(path, { cwd, digest, ...models });
     const other = paths.get(name);
     if (other !== undefined) {
       const message = `Cannot offer "${path}": "${other}" has an agent of the same name, "${name}"`;
@@ -41,7 +50,7 @@ export async function openFolderShelf(options: FolderShelfOptions): Promise<Agen
     find: async (name) => {
       const path = paths.get(name);
       if (path === undefined) return undefined;
-      const loaded = await loadAgent(path, { cwd, digest });
+      const loaded = await loadAgent(path, { cwd, digest, ...models });
       return { ...loaded, place: placeOf(loaded.home) };
     },
   };

@@ -138,7 +138,7 @@ export class RpcServer {
     if (busy !== undefined) return this.#refuse(id, busy);
     const abort = new AbortController();
     const { method, params } = request;
-    this.#open.set(id, { abort, isEndless: method === "watch" && params?.["follow"] !== false });
+    this.#open.set(id, { abort, isEndless: isEndless(method, params) });
     const answer = await this.#outcome(id, request, abort.signal);
     // No longer open before it is told, so that whoever hears it may ask the next thing.
     this.#open.delete(id);
@@ -201,4 +201,9 @@ export class RpcServer {
     await Promise.race([...events, clock.sleepUntil(clock.now() + ms, enough.signal)]);
     enough.abort();
   }
+}
+
+/** True for a stream that ends only when it is given up. */
+function isEndless(method: string, params: RpcRequest["params"]): boolean {
+  return method === "program_calls" || (method === "watch" && params?.["follow"] !== false);
 }

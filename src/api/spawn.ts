@@ -32,13 +32,18 @@ export async function spawn(
   const { definition, coreRevision, place, servers } = await agentOf(context, given.agent);
   const { agent, mode, scope } = narrowed(definition, given.rights ?? {}, parts.mode);
   const { runtime, declarer, config } = parts;
+  const sourcesNow = () =>
+    typeof given.agent === "string"
+      ? parts.programs.sourcesFor(agent.name, principalText(caller.principal))
+      : [];
+  const brought = sourcesNow();
   const connection = given.on_parent_exit === "stop" ? connectionOf(caller) : undefined;
   const { address, isNew } = await runtime.spawnSession({
     draft: {
       agent,
       coreRevision,
       home: writeHome(place),
-      sources: builtinSources,
+      sources: [...builtinSources, ...brought],
       policy: config.policy,
       servers: await declarer.declare(place, servers, agent.capabilities),
       mode,
@@ -55,6 +60,10 @@ export async function spawn(
       ? undefined
       : (address) => parts.fates.rowsOf(connection, address, caller.principal),
   });
+  // A program may have come or gone while this was being done.
+  if (isNew && JSON.stringify(sourcesNow()) !== JSON.stringify(brought)) {
+    await parts.programs.settle(address, agent.name);
+  }
   if (given.prompt !== undefined && isNew) {
     // A key of its own that follows from this one: a repeat after a crash in between gives the same prompt, once.
     const { accepted } = await runtime.prompt(address, given.prompt, {

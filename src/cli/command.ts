@@ -51,6 +51,10 @@ export const commands: { readonly [name: string]: CommandRow } = {
   schedules: { summary: "list and delete schedules", load: () => import("./schedules.ts") },
   cancel: { summary: "cancel the turn of a session", load: () => import("./cancel.ts") },
   catalog: { summary: "show the tools that an agent gets", load: () => import("./catalog.ts") },
+  models: {
+    summary: "list the models of this host, and why one cannot be asked",
+    load: () => import("./models.ts"),
+  },
   policy: { summary: "explain what policy says of a call", load: () => import("./policy.ts") },
   trust: {
     summary: "show and change which MCP servers start without a question",

@@ -34,7 +34,11 @@ export const placeOptions = {
     help: "the profile of agent.yaml whose tools are visible; default: that for people",
   },
   budget: budgetOption,
-  script: { kind: "text", value: "FILE", help: "play this script instead of the one that the agent names" },
+  script: {
+    kind: "text",
+    value: "FILE",
+    help: "play this script in place of the agent's model, whoever serves that",
+  },
 } as const;
 
 type Given = Call<typeof placeOptions>["options"];

@@ -33,7 +33,7 @@ export const command = defineCommand({
   options,
   examples: [
     "troupe record last -o tests/reading.yaml",
-    'troupe run ./my-agent "Look around" --script tests/reading.yaml',
+    "troupe record last > reading.yaml",
   ],
   run,
 });

@@ -10,6 +10,7 @@ import { placeOptions, preparePlace, sayWhere } from "./place.ts";
 import { playTurn } from "./play_turn.ts";
 import { withSeat } from "./seat.ts";
 import { jsonLine } from "./json_line.ts";
+import { openModels, refuseModel } from "./model_refusal.ts";
 import { createJsonView } from "./json_view.ts";
 import { createTranscript } from "./transcript.ts";
 import { sayWaiting } from "./waiting_schedules.ts";
@@ -68,7 +69,14 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
     throw new UsageError("argument_missing", `troupe run ${text} needs PROMPT: say what the agent shall do`);
   }
   checkPrompt(text);
-  const agent = await loadAgent(name, { cwd: cli.cwd, digest: cli.seams.digest });
+  // A session that goes on has its model from when it began, and a script stands for any.
+  const isNew = given.session === undefined && given.script === undefined;
+  const models = isNew ? await openModels(cli, settings.config) : undefined;
+  const agent = await loadAgent(name, {
+    cwd: cli.cwd,
+    digest: cli.seams.digest,
+    ...(models === undefined ? {} : { models }),
+  });
   const place = await preparePlace(cli, agent, { given, settings });
   const acting = {
     location: storeLocation(given.store, cli.env, settings),
@@ -77,6 +85,8 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
     isAttended: cli.terminal.canAsk || given.answer !== undefined,
   };
   return await withSeat(cli, acting, async (seat) => {
+    // The keys of another process are its own.
+    if (seat.host.owner === undefined) refuseModel(models, agent.definition.model);
     const { session, fromSeq } = await place(seat.host);
     const view = given.json ? createJsonView(cli.terminal) : createTranscript(cli.terminal);
     if (!given.json) sayWhere(cli, seat.host, { session, strict: given.strict });

@@ -55,6 +55,7 @@ export async function serveHttp(
     workspace,
     ...(given.script === undefined ? {} : { script: await realPath(cli, given.script, "script") }),
     digest: seams.digest,
+    host: { config: settings.config, env },
   });
   const location = storeLocation(given.store, env, settings);
   const host = await withProgress(cli, "opening the store", () =>

@@ -89,6 +89,7 @@ export async function serveStdio(cli: Cli, given: ServeGiven, agents: readonly s
     workspace,
     ...(given.script === undefined ? {} : { script: await realPath(cli, given.script, "script") }),
     digest: cli.seams.digest,
+    host: { config: settings.config, env: cli.env },
   });
   const host = await openServing(cli, storeLocation(given.store, cli.env, settings), settings.config);
   try {

@@ -18,6 +18,8 @@ export interface Routed {
   readonly use: ToolUseContext;
   /** The first intent of the call: what all its attempts are known by. */
   readonly intent: IntentId;
+  /** The intent of this attempt. */
+  readonly attempt: IntentId;
   readonly origin: RequestOrigin;
   /** Set from the second round of a call on: its server wanted something first. */
   readonly round?: CallRound | undefined;
@@ -37,6 +39,12 @@ export interface Routed {
   /** Takes what comes after the attempt was given up, or once more: evidence, and nothing else (K12). */
   readonly late: (attempt: Attempt) => void;
 }
+
+/** Where a call comes from. */
+export type CallOrigin = Pick<
+  Routed,
+  "root" | "note" | "ordinal" | "intent" | "attempt" | "origin" | "round"
+>;
 
 /**
  * How an attempt came back. `lost` means that it may have been applied (R3), `paused` that the call has not ended: its

@@ -188,7 +188,7 @@ export function cleanText(redactor: Redactor, text: string, view: View): string 
  */
 export function cleanMessage(redactor: Redactor, message: SessionMessage): SessionMessage {
   if ("text" in message) return { ...message, text: cleanText(redactor, message.text, "model") };
-  if (message.type !== "session.call") return message;
+  if (message.type !== "session.call" && message.type !== "session.invoke") return message;
   const { value, findings, isWithheld } = redactor.json(message.call.arguments, "model");
   if (!isWithheld && findings.length === 0) return message;
   const clean = isWithheld ? {} : value as JsonObject;

@@ -143,8 +143,10 @@ export class ConversationFold {
       this.#returns.set(body.id, { text: value.model, isError: value.isError });
     }
     if (entry.type !== "model.generate") return;
-    const { text, calls } = body.value as ModelAnswer;
-    this.messages.push({ role: "assistant", text, calls });
+    const { text, calls, metadata } = body.value as ModelAnswer;
+    // Only who has parts of an answer to be told again says so by `parts`.
+    const kept = metadata?.["parts"] === undefined ? {} : { metadata };
+    this.messages.push({ role: "assistant", text, calls, ...kept });
     this.lastAnswer = { id: body.id, text };
     if (calls.length === 0) this.#returns.clear(); // The turn is over; nobody names its results again.
   }

@@ -9,7 +9,7 @@ import { limits } from "../../schemas/limits.ts";
 import { ModelAnswer, type ModelMessage, type ModelRequest } from "../../schemas/model.ts";
 import type { ToolSpec } from "../../schemas/tool.ts";
 import { AnswerCollector, type Collected } from "../model/collect.ts";
-import { ModelError, type ModelProvider } from "../model/provider.ts";
+import { ModelError, type ModelProvider, splitModel } from "../model/provider.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
 import { type CleanAnswer, cleanAnswer, cleanFailure } from "./clean.ts";
@@ -18,11 +18,12 @@ import { exposedBody, exposedNote, type ExposureFold, exposureKey } from "./expo
 import { LiveAnswer } from "./live_answer.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 import type { RawArguments, RawCall } from "./raw_arguments.ts";
+import type { Round, RoundPrepare } from "./round_prepare.ts";
 
 /** Options of {@linkcode createModelGenerate}. */
 export interface ModelGenerateOptions {
   /**
-   * The provider of a name, the part of a model string before the slash. `root` is the session that asks: each agent
+   * The provider of a name, the part of a model string before the slash, or all of it. `root` is the session that asks: each agent
    * may have its own script; `model` is the whole string. Undefined if there is none.
    */
   readonly providerOf: (
@@ -36,6 +37,8 @@ export interface ModelGenerateOptions {
   readonly exposureOf?: (root: RootAddress) => ExposureFold | undefined;
   /** The sealed catalog of a hash; undefined if there is none. */
   readonly catalogOf: (hash: string) => ResolvedCatalog | undefined;
+  /** Lets a program prepare the rounds of a catalog that says so; without it such a round fails. */
+  readonly prepare?: RoundPrepare;
   /** Takes secrets out of answers, streamed text and failures. */
   readonly redactor: Redactor;
   /** Where arguments go that held secrets. */
@@ -70,9 +73,9 @@ async function generate(
   signal: AbortSignal,
 ): Promise<PerformerResult> {
   const { args } = call.request;
-  const slash = args.model.indexOf("/");
-  const provider = await options.providerOf(args.model.slice(0, slash), call.root, args.model);
-  if (slash < 0 || provider === undefined) {
+  const [name, model] = splitModel(args.model);
+  const provider = await options.providerOf(name, call.root, args.model);
+  if (provider === undefined) {
     return failed(
       failure("model_unknown", `No provider serves the model "${args.model}": correct the agent's model`),
     );
@@ -84,10 +87,13 @@ async function generate(
   const messages = await options.transcript(call.root, call.id);
   // Nobody waits any more, and what was read may say more than the call was asked with (I8).
   if (signal.aborted) return failed(givenUpMeanwhile);
+  const tools = provider.capabilities.toolCalling ? toolsOf(call, catalog, options) : [];
+  const round = await preparedRound({ call, messages, tools, signal }, catalog, options);
+  if ("failure" in round) return failed(round.failure);
   const request: ModelRequest = {
-    model: args.model.slice(slash + 1),
-    messages,
-    tools: provider.capabilities.toolCalling ? toolsOf(call, catalog, options) : [],
+    model,
+    messages: [...round.messages],
+    tools: [...round.tools],
     toolChoice: args.toolChoice,
     maxOutputTokens: args.maxOutputTokens,
     ...(args.attempt === undefined ? {} : { attempt: args.attempt }),
@@ -101,6 +107,17 @@ async function generate(
   // An answer that nobody waits for any more must not push away what belongs to a later one.
   if (!signal.aborted) options.rawArguments.keep(call.root, rawCalls(args.step, clean));
   return { status: "ok", value: clean.answer as unknown as Json };
+}
+
+/** The round as a program has prepared it, if the turn's catalog says that one does. */
+async function preparedRound(
+  round: Omit<Round, "program">,
+  { preparedBy: program }: ResolvedCatalog,
+  { prepare }: ModelGenerateOptions,
+): ReturnType<RoundPrepare> {
+  if (program === undefined) return round;
+  if (prepare !== undefined) return await prepare({ ...round, program });
+  return { failure: failure("program_unavailable", `Nobody reaches the program "${program}" from here`) };
 }
 
 const givenUpMeanwhile = failure("turn_canceled", "The model call was given up before the model was asked");

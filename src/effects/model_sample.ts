@@ -6,6 +6,7 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { ModelMessage, ModelRequest } from "../../schemas/model.ts";
 import { AnswerCollector, type Collected } from "../model/collect.ts";
+import { splitModel } from "../model/provider.ts";
 import { cleanFailure } from "./clean.ts";
 import { runUntil } from "./deadline.ts";
 import { type ModelGenerateOptions, resultOf } from "./model_generate.ts";
@@ -40,9 +41,9 @@ async function sample(
 ): Promise<PerformerResult> {
   const agent = await agentOf(root);
   if (agent === undefined) return failed("model_unknown", "The session does not say which model it has");
-  const slash = agent.model.indexOf("/");
-  const provider = await providerOf(agent.model.slice(0, slash), root, agent.model);
-  if (slash < 0 || provider === undefined) {
+  const [name, model] = splitModel(agent.model);
+  const provider = await providerOf(name, root, agent.model);
+  if (provider === undefined) {
     return failed(
       "model_unknown",
       `No provider serves the model "${agent.model}": correct the agent's model`,
@@ -50,7 +51,7 @@ async function sample(
   }
   const collected = await collect(
     provider.generate({
-      model: agent.model.slice(slash + 1),
+      model,
       messages: messagesOf(args),
       tools: [],
       toolChoice: "auto",

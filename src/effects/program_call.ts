@@ -2,10 +2,12 @@
 import { toolKindOf } from "../../actors/governance.ts";
 import { matchCapability } from "../../actors/policy/capability.ts";
 import { failure } from "../../schemas/failure.ts";
+import { programLimits } from "../../schemas/program_limits.ts";
 import { ProgramRequest, ProgramResult } from "../../schemas/program.ts";
 import type { ToolContent, ToolResultEnvelope } from "../../schemas/tool.ts";
 import type { z } from "zod";
-import type { ConnectedProgram } from "../programs/program_registry.ts";
+import type { MailboxAnswer } from "../programs/mailbox.ts";
+import type { ConnectedProgram, ProgramHandler } from "../programs/program_registry.ts";
 import { invocationId } from "../records/record_id.ts";
 import type { Seams } from "../seams.ts";
 import type { Adapter, Attempt, Routed } from "./adapter.ts";
@@ -20,11 +22,11 @@ export interface ProgramCallOptions {
 /** Makes the adapter of the tools of programs. */
 export function createProgramCall({ programOf, seams }: ProgramCallOptions): Adapter {
   return async (routed) => {
-    const { entry, use, begin } = routed;
+    const { root, attempt, entry, use, begin } = routed;
     const { origin: program, fingerprint } = entry.provenance;
     const connected = programOf(program);
-    const handler = connected?.handlers.get(entry.definition.name);
-    if (connected === undefined || handler === undefined) {
+    const hasTool = connected?.tools?.has(entry.definition.name) ?? connected !== undefined;
+    if (connected === undefined || !hasTool) {
       return notStarted(`Program "${program}" is not connected: start it, and call again`);
     }
     // The turn is bound to one release: another one is another implementation (CM-49).
@@ -34,14 +36,43 @@ export function createProgramCall({ programOf, seams }: ProgramCallOptions): Ada
       );
     }
     const request = await requestOf(routed, seams);
-    begin();
-    const answer = ProgramResult.safeParse(await handler(request, use));
+    const { mailbox } = connected;
+    const said = mailbox === undefined
+      ? await here(connected.handlers.get(entry.definition.name), request, routed)
+      : await mailbox.exchange({
+        root,
+        attempt,
+        event: {
+          type: "call",
+          call_id: request.idempotency_key,
+          deadline_at: use.deadlineAtMs,
+          lease_until: use.deadlineAtMs + programLimits.leaseGraceMs,
+          request,
+        },
+        deadlineAtMs: use.deadlineAtMs,
+        signal: use.signal,
+        begin: () => void begin(),
+        notice: (text) => use.notifications.push(text),
+      });
+    if (said.kind !== "answered") return said;
+    const answer = ProgramResult.safeParse(said.result);
     if (!answer.success || answer.data.invocation_id !== request.invocation_id) {
       const message = `Program "${program}" did not answer with a result of this call`;
       return { kind: "lost", failure: failure("program_result_invalid", message) };
     }
     return { kind: "returned", envelope: envelopeOf(answer.data) };
   };
+}
+
+/** Asks a program of this process. */
+async function here(
+  handler: ProgramHandler | undefined,
+  request: ProgramRequest,
+  { use, begin }: Routed,
+): Promise<MailboxAnswer> {
+  if (handler === undefined) throw new Error(`Cannot call "${request.tool_name}": it has no handler`);
+  begin();
+  return { kind: "answered", result: await handler(request, use) };
 }
 
 function notStarted(message: string): Attempt {

@@ -1,5 +1,4 @@
 /** Calls of the tool `terminal`: the command that was judged is run to its real end, or goes on as a task. */
-import type { CatalogEntry } from "../../schemas/catalog.ts";
 import { failure } from "../../schemas/failure.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { TaskRecord } from "../../schemas/task.ts";
@@ -18,11 +17,6 @@ import type { Adapter, Attempt, Routed } from "./adapter.ts";
 
 /** Time that is kept back from a call's own, to end its command and to say so. Milliseconds. */
 const reserveMs = limits.commandEndingMs / 2;
-
-/** A command that is told to stop is waited for: it can be ended, and then it is known how it did (K11). Milliseconds. */
-export function graceOf({ adapter, definition }: CatalogEntry): number {
-  return adapter === "builtin" && definition.review === "command" ? limits.commandEndingMs : 0;
-}
 
 /** Options of {@linkcode createTerminalCall}. */
 export interface TerminalCallOptions extends LaunchOptions {

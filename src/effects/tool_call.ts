@@ -24,7 +24,7 @@ import type { Workspace } from "../tools/workspace.ts";
 import { cleanFailure } from "./clean.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
-import type { Adapter, Attempt, Routed } from "./adapter.ts";
+import type { Adapter, Attempt, CallOrigin, Routed } from "./adapter.ts";
 import { calledEntry } from "./called_entry.ts";
 import { givenArguments } from "./given_arguments.ts";
 import type { RawArguments } from "./raw_arguments.ts";
@@ -34,7 +34,7 @@ import { settlePause } from "./settle_pause.ts";
 import { createBuiltinCall } from "./builtin_call.ts";
 import { boundsOf, statusOfLost, taskIn } from "./task_patience.ts";
 import { brokenOff, classified, reportFault } from "./tool_fault.ts";
-import { graceOf } from "./terminal_call.ts";
+import { graceOf } from "./call_grace.ts";
 import { useContext } from "./use_context.ts";
 
 /** Options of {@linkcode createToolCall}. The functions that take a root are asked once per call. */
@@ -160,11 +160,10 @@ export function createToolCall(options: ToolCallOptions): CallPerformer {
 }
 
 /** Where a call comes from, as its adapter is told. */
-function originOf(call: ToolCall): Pick<Routed, "root" | "note" | "ordinal" | "intent" | "origin" | "round"> {
-  const { args } = call.request;
-  const { origin, invocation: ordinal, key: intent = call.id } = args;
+function originOf({ root, id: attempt, note = () => {}, request: { args } }: ToolCall): CallOrigin {
+  const { origin, invocation: ordinal, key: intent = attempt } = args;
   const round = "round" in args ? { round: args.round } : {};
-  return { root: call.root, note: call.note ?? (() => {}), ordinal, intent, origin, ...round };
+  return { root, note, ordinal, intent, attempt, origin, ...round };
 }
 
 /** Why a call is not even handed to its adapter: nobody waits for it, or its time is over. */

@@ -6,6 +6,8 @@ import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { canonicalBytes } from "../canonical.ts";
 import { ConfigError, readConfigFile } from "../config_file.ts";
+import type { ModelDirectory } from "../model/model_directory.ts";
+import { splitModel } from "../model/provider.ts";
 import type { Seams } from "../seams.ts";
 import { builtinTools } from "../tools/builtin.ts";
 import { parseYaml, type Place } from "../yaml.ts";
@@ -29,6 +31,8 @@ export interface LoadedAgent {
 export interface LoadAgentOptions {
   readonly cwd: string;
   readonly digest: Seams["digest"];
+  /** The host's models. Without them, what the agent names is not looked for: its model will not be asked. */
+  readonly models?: ModelDirectory;
 }
 
 /** The file that makes a folder an agent, and the folder of its servers' manifests. */
@@ -62,10 +66,11 @@ export async function loadAgent(name: string, options: LoadAgentOptions): Promis
   const definition = await readConfigFile(AgentDefinition, text, shown);
   checkTools(definition, text, shown);
   checkCapabilities(definition, text, shown);
-  checkModels(definition, text, shown);
+  checkModels(definition, options.models, { text, file: shown });
   const folder = await Deno.realPath(found.file.replace(/[/\\][^/\\]*$/, "") || "/");
   const servers = await readServers(folder, found.isFolder ? name.replace(/[/\\]+$/, "") : dirOf(name));
-  return await loaded(definition, { kind: "folder", path: folder }, { ...options, servers });
+  const whole = withFallbacks(definition, options.models);
+  return await loaded(whole, { kind: "folder", path: folder }, { ...options, servers });
 }
 
 function dirOf(path: string): string {
@@ -210,31 +215,43 @@ function refusedAt(
   return new ConfigError(`Cannot read "${file}": ${at}: ${problem}`, file, place);
 }
 
-/** A project folder names only its own script: an absolute path is the operator's to give. */
-function checkModels(definition: AgentDefinition, text: string, file: string): void {
-  checkModel(definition.model, ["model"], { text, file });
-  for (const [index, model] of (definition.model_fallbacks ?? []).entries()) {
-    checkModel(model, ["model_fallbacks", index], { text, file });
+/** A project folder names only its own script, and models that this host has. */
+function checkModels(
+  definition: AgentDefinition,
+  models: ModelDirectory | undefined,
+  { text, file }: { readonly text: string; readonly file: string },
+): void {
+  const all = [
+    ["model"],
+    ...(definition.model_fallbacks ?? []).map((_, index) => ["model_fallbacks", index]),
+  ];
+  for (const path of all) {
+    const [key, index] = path;
+    const model = typeof index === "number" ? definition.model_fallbacks?.[index] : definition.model;
+    const problem = key === undefined || model === undefined ? undefined : problemOf(model, models);
+    if (problem !== undefined) throw refusedAt(path, { text, file, problem });
   }
 }
 
-function checkModel(
-  model: string,
-  path: readonly (string | number)[],
-  { text, file }: { readonly text: string; readonly file: string },
-): void {
-  const [provider, script = ""] = splitModel(model);
-  if (provider === "scripted" && !isAbsolute(script)) return;
-  const problem = provider === "scripted"
-    ? "the script must lie in the agent's folder; write a relative path"
-    : `there is no model provider "${provider}"; this release knows scripted/<script file>`;
-  throw refusedAt(path, { text, file, problem });
+/** A key that is missing here may be there where the store is held: it is no mistake of the agent's. */
+function problemOf(model: string, models: ModelDirectory | undefined): string | undefined {
+  const [provider, script] = splitModel(model);
+  if (provider === "scripted" && model !== provider) {
+    return isAbsolute(script)
+      ? "the script must lie in the agent's folder; write a relative path"
+      : undefined;
+  }
+  const found = models?.find(model);
+  return found === undefined || found.isAvailable || found.reason === "missing_credential"
+    ? undefined
+    : found.message;
 }
 
-/** The two parts of a model: provider, and what the provider is told. */
-export function splitModel(model: string): readonly [provider: string, rest: string] {
-  const slash = model.indexOf("/");
-  return [model.slice(0, slash), model.slice(slash + 1)];
+/** An agent that names no fallbacks has those of its model's name. */
+function withFallbacks(definition: AgentDefinition, models: ModelDirectory | undefined): AgentDefinition {
+  const fallbacks = models?.fallbacksOf(definition.model) ?? [];
+  if (definition.model_fallbacks !== undefined || fallbacks.length === 0) return definition;
+  return { ...definition, model_fallbacks: [...fallbacks] };
 }
 
 function refused(name: string, why: string): ConfigError {

@@ -72,17 +72,38 @@ export async function readHostSettings(env: Env): Promise<HostSettings> {
   const serverPaths = settings.config.server_paths.map((path) => besideConfig(path, env, settings));
   return {
     ...settings,
-    config: { ...settings.config, secrets: absoluteSecrets(env, settings), server_paths: serverPaths },
+    config: {
+      ...settings.config,
+      secrets: absoluteSecrets(env, settings),
+      providers: absoluteKeys(env, settings),
+      server_paths: serverPaths,
+    },
   };
 }
 
 /** Files of secrets are named as other files of the configuration are: beside it, or below the user's folder. */
 function absoluteSecrets(env: Env, settings: HostSettings): SecretSources {
-  const sources = Object.entries(settings.config.secrets).map(([name, source]) => {
-    const isFile = source.startsWith("file:");
-    return [name, isFile ? `file:${besideConfig(source.slice("file:".length), env, settings)}` : source];
-  });
-  return Object.fromEntries(sources);
+  const absolute = sourcesFrom(env, settings);
+  return mapped(settings.config.secrets, absolute);
+}
+
+/** The same for keys of providers, and for headers that are secrets. */
+function absoluteKeys(env: Env, settings: HostSettings): HostConfig["providers"] {
+  const absolute = sourcesFrom(env, settings);
+  return mapped(settings.config.providers, (provider) => ({
+    ...provider,
+    headers: mapped(provider.headers, absolute),
+    ...(provider.api_key === undefined ? {} : { api_key: absolute(provider.api_key) }),
+  }));
+}
+
+function sourcesFrom(env: Env, settings: HostSettings): (source: string) => string {
+  return (source) =>
+    source.startsWith("file:") ? `file:${besideConfig(source.slice("file:".length), env, settings)}` : source;
+}
+
+function mapped<T>(record: { readonly [name: string]: T }, change: (value: T) => T): { [name: string]: T } {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }
 
 /** Where the store is: what was asked for, `$TROUPE_STORE`, the configuration, or the user's data folder. */

@@ -9,6 +9,7 @@ import { createMcpConnection, type ToolReview } from "../effects/mcp_connection.
 import type { Performance, PerformerResult } from "../effects/performer.ts";
 import { createTaskRun } from "../effects/task_run.ts";
 import { createProgramCall } from "../effects/program_call.ts";
+import { createRoundPrepare } from "../effects/round_prepare.ts";
 import { createSessionArchive } from "../effects/session_archive.ts";
 import { createTerminalCall, type TerminalCallOptions } from "../effects/terminal_call.ts";
 import { createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
@@ -19,6 +20,7 @@ import { builtinTools } from "../tools/builtin.ts";
 import { type CommandWorkOptions, createCommandWork } from "../tasks/command_work.ts";
 import type { ToolBlobs } from "../tools/tool.ts";
 import { createHostMcpCall } from "./host_mcp_call.ts";
+import type { HostModels } from "./host_models.ts";
 import { SessionPlaces } from "./session_places.ts";
 
 /** What a host gives to commands. */
@@ -33,6 +35,8 @@ export interface HostReach {
   readonly commands: HostCommands;
   /** The one way out by HTTP. */
   readonly http: Pick<GuardedClient, "fetch">;
+  /** Who is asked besides scripts. */
+  readonly models?: Pick<HostModels, "open">;
   readonly pins?: ToolReview;
   /** What sessions may read of the past; by default themselves. */
   readonly history?: HistoryScope;
@@ -41,9 +45,9 @@ export interface HostReach {
 /** Makes the performers of a host. */
 export function createHostPerformers(
   services: HostServices,
-  { connections, commands, http, pins, history }: HostReach,
+  { connections, commands, http, models, pins, history }: HostReach,
 ): HostPerformers {
-  const places = new SessionPlaces(services);
+  const places = new SessionPlaces(services, models);
   const { conversations, catalogOf, journal, rawArguments, redactor, seams } = services;
   const call = createToolCall({
     tools: builtinTools,
@@ -98,7 +102,7 @@ export function createHostPerformers(
 
 /** What asks models. */
 function modelPerformers(
-  { conversations, catalogOf, rawArguments, redactor, seams }: HostServices,
+  { conversations, catalogOf, rawArguments, redactor, programs, seams }: HostServices,
   places: SessionPlaces,
 ): Pick<HostPerformers, "model.generate" | "model.sample"> {
   return {
@@ -118,6 +122,7 @@ function modelPerformers(
       catalogOf,
       redactor,
       rawArguments,
+      prepare: createRoundPrepare({ programOf: (name) => programs.find(name), redactor, seams }),
       seams,
     }),
   };

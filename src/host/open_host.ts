@@ -19,6 +19,7 @@ import { ServerLog } from "../mcp/server_log.ts";
 import { GuardedClient } from "../net/guarded_client.ts";
 import { UrlPolicy } from "../net/url_policy.ts";
 import { ProcessRegistry } from "../processes/registry.ts";
+import { ProgramDesk } from "../programs/program_desk.ts";
 import { type Runtime, startRuntime } from "../runtime.ts";
 import type { HostPerformers, HostServices } from "../host_services.ts";
 import type { Seams } from "../seams.ts";
@@ -28,6 +29,7 @@ import type { ActingHost } from "./host.ts";
 import { createHostPerformers, type HostCommands } from "./host_performers.ts";
 import { createDoorRedactor, type DoorOptions } from "../effects/clean.ts";
 import type { KnownSecrets } from "../redact/known_secrets.ts";
+import { HostModels, openDirectory } from "./host_models.ts";
 import { createLocalHost } from "./local_host.ts";
 import { makeKnown } from "./known.ts";
 import { readSecrets } from "./secrets.ts";
@@ -89,6 +91,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     const known = makeKnown(secrets, { log, token: isShared ? env(tokenVariable) : undefined });
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
+    const models = new HostModels({ directory: await openDirectory(config, env), known, clock, log });
     const readSecret = (name: string) => valueOf.has(name) ? valueOf.get(name) : env(name);
     const logs = new TaskLogs();
     const commands = commandsOf({ ...options, registry, homes, valueOf, known, logs });
@@ -104,7 +107,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
       seams,
       performers: (services) => {
         made.services = services;
-        const reach = { connections, commands, http, pins: pinsOf(env), history };
+        const reach = { connections, commands, http, models, pins: pinsOf(env), history };
         const performers = createHostPerformers(services, reach);
         return options.around?.performers(performers) ?? performers;
       },
@@ -120,7 +123,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     answerers.denyUnheard(runtime.questions, (root) => sessionsAbove(runtime.kernel.records, root));
     const declarer = declarerOf(options, new Set(valueOf.keys()));
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
-    const own = { registry, homes, http, farewell, logs, declarer, answerers };
+    const own = { registry, homes, http, models, farewell, logs, declarer, answerers };
     return await openWithDoor({ lock, beside: location, isShared, runtime, config, seams, ...own });
   } catch (error) {
     registry.killAll();
@@ -219,6 +222,7 @@ interface Opened {
   readonly registry: ProcessRegistry;
   readonly homes: PrivateHomes;
   readonly http: GuardedClient;
+  readonly models: HostModels;
   readonly farewell: () => Promise<void>;
   readonly logs: TaskLogs;
 }
@@ -226,7 +230,9 @@ interface Opened {
 async function openWithDoor(opened: Opened): Promise<OwnerHost> {
   const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs } = opened;
   const doors: Door[] = [];
-  const fates = new Fates({ runtime, seams, isShared: opened.isShared });
+  const programs = new ProgramDesk({ runtime, seams, config });
+  const onEnd = (connection: string) => programs.endConnection(connection);
+  const fates = new Fates({ runtime, seams, isShared: opened.isShared, onEnd });
   const host = createLocalHost({
     runtime,
     config,
@@ -243,14 +249,16 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       if (hurry) registry.killAll();
       else await Promise.all([farewell(), registry.endCommands()]);
       await runtime.stop();
+      programs.stop();
       http.close();
+      opened.models.close();
       await registry.closeAll();
       await homes.release();
       await lock.release();
     },
   });
   try {
-    await fates.begin();
+    await Promise.all([fates.begin(), programs.begin()]);
     // Who shares a store is on any machine, and the door is on loopback.
     if (!opened.isShared) {
       const door = await openDoor({ host, seams });
@@ -263,13 +271,14 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       openApi: async (offer) => {
         // Loaded here: most commands need none of it.
         const { ActorApi } = await import("../api/actor_api.ts");
-        return new ActorApi({ runtime, host, seams, config, declarer, fates, ...offer });
+        return new ActorApi({ runtime, host, seams, config, declarer, fates, programs, ...offer });
       },
     };
   } catch (error) {
     fates.stop();
     for (const door of doors) await door.close();
     await runtime.stop();
+    programs.stop();
     await registry.closeAll();
     await homes.release();
     throw error;

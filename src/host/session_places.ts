@@ -7,11 +7,11 @@ import { PermissionMode } from "../../schemas/mode.ts";
 import { localOperator, Principal } from "../../schemas/principal.ts";
 import type { HostServices } from "../host_services.ts";
 import { loadScript, ScriptFileError } from "../model/load_script.ts";
-import { ModelError, type ModelProvider } from "../model/provider.ts";
+import { ModelError, type ModelProvider, splitModel } from "../model/provider.ts";
 import { createScriptedProvider } from "../model/scripted.ts";
 import { openWorkspace, type Workspace } from "../tools/workspace.ts";
-import { splitModel } from "./agent_folder.ts";
 import { embeddedAgent } from "./embedded.ts";
+import type { HostModels } from "./host_models.ts";
 import { readHome, type SessionHome } from "./session_home.ts";
 
 /** Sessions whose home is kept in memory; the oldest goes first, and is read again when it is needed. */
@@ -44,11 +44,14 @@ export interface SessionPlace {
 /** The homes of sessions, read from their first entries. */
 export class SessionPlaces {
   readonly #services: HostServices;
+  /** Who is asked besides scripts; undefined if nobody is. */
+  readonly #models: Pick<HostModels, "open"> | undefined;
   readonly #places = new Map<RootAddress, Promise<SessionPlace | Failure>>();
   readonly #known = new Map<RootAddress, SessionPlace>();
 
-  constructor(services: HostServices) {
+  constructor(services: HostServices, models?: Pick<HostModels, "open">) {
     this.#services = services;
+    this.#models = models;
   }
 
   async open(root: RootAddress): Promise<SessionPlace | Failure> {
@@ -83,8 +86,9 @@ export class SessionPlaces {
   async providerOf(name: string, root: RootAddress, model: string): Promise<ModelProvider | undefined> {
     const place = await this.open(root);
     if ("code" in place) throw new ModelError("model_unknown", place.message);
+    const isScript = name === "scripted" && model !== name;
     // A script that was named for the session stands for its model, whoever's that is.
-    if (name !== "scripted" && !isOverridden(place, model)) return undefined;
+    if (!isScript && !isOverridden(place, model)) return await this.#models?.open(model);
     const known = place.providers.get(model) ?? loadProvider(place, model);
     place.providers.set(model, known);
     return await known.catch((error) => {

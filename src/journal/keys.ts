@@ -106,6 +106,10 @@ export const keys = {
   fate: (connection: string, address: string): StoreKey => ["fate", id(connection), id(address)],
   /** How often a program has promised to show that it is there. */
   heart: (connection: string): StoreKey => ["heart", id(connection)],
+  /** A program that is connected over the API: who it is, and whom it serves. */
+  program: (program: string): StoreKey => ["program", id(program)],
+  /** A report of a program that was recorded (CM-121). */
+  reported: (program: string, message: string): StoreKey => ["reported", id(program), id(message)],
   /** How often the recovery of a root was begun and not ended. */
   recover: (address: string): StoreKey => ["recover", id(address)],
 } as const;
@@ -133,6 +137,8 @@ export const prefixes = {
   fates: ["fate"],
   fate: (connection: string): StoreKey => ["fate", id(connection)],
   hearts: ["heart"],
+  programs: ["program"],
+  reports: ["reported"],
   blobs: ["blob"],
   blobChunks: ["blobc"],
   orphans: ["orphan"],

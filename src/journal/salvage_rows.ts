@@ -59,7 +59,9 @@ export async function copyRows(copy: RowsCopy): Promise<LostRows> {
   for await (const row of rowsOf(copy, prefixes.fates)) {
     if (copy.roots.has(String(row.key[2]))) await copy.put(row.key, row.value);
   }
-  for await (const row of rowsOf(copy, prefixes.hearts)) await copy.put(row.key, row.value);
+  for (const prefix of [prefixes.hearts, prefixes.programs, prefixes.reports]) {
+    for await (const row of rowsOf(copy, prefix)) await copy.put(row.key, row.value);
+  }
   const letters = await copyLetters(copy);
   for (const { key, value } of await copy.findLost()) await copy.put(key, value);
   await stopCut(copy, going);

@@ -1,12 +1,10 @@
-/** Why a program is not registered. */
-import type { FailureCode } from "../../schemas/failure.ts";
-
-/** A registration that is refused. Nothing of it holds. */
+/** Why a program is refused. */
+/** What a program asked for is refused. Nothing of it holds. */
 export class ProgramError extends Error {
   override readonly name = "ProgramError";
   /** Stable; for programs. */
-  readonly code: FailureCode;
-  constructor(code: FailureCode, message: string) {
+  readonly code: string;
+  constructor(code: string, message: string) {
     super(message);
     this.code = code;
   }

@@ -1,4 +1,4 @@
-/** The programs that are connected to a runtime in this process (CM-47, CM-109). */
+/** The programs that are connected to a runtime: parts of this process, or others by the API (CM-47, CM-109). */
 import { z } from "zod";
 import type { AgentDefinition } from "../../schemas/agent.ts";
 import type { CapabilityHandshake } from "../../schemas/capability.ts";
@@ -16,6 +16,7 @@ import { deepFreeze } from "../canonical.ts";
 import type { Seams } from "../seams.ts";
 import type { ToolUseContext } from "../tools/tool.ts";
 import { makeHandshake } from "./handshake.ts";
+import type { Mailbox } from "./mailbox.ts";
 import { ProgramError } from "./program_error.ts";
 
 /** Carries out one call. Says no by its result; throws only on a fault. */
@@ -28,7 +29,9 @@ export interface ProgramRegistration {
   /** What the program says. */
   readonly manifest: ProgramManifest;
   /** By the name of the tool: one for each tool and each implementation, and no other. */
-  readonly handlers: { readonly [tool: string]: ProgramHandler };
+  readonly handlers?: { readonly [tool: string]: ProgramHandler };
+  /** Instead of handlers: how the calls reach a program that is no part of this process. */
+  readonly mailbox?: Mailbox;
   readonly agent: AgentDefinition;
   readonly coreRevision: string;
   readonly policy: HostPolicy;
@@ -41,6 +44,8 @@ export interface RegisteredProgram {
   readonly handshake: CapabilityHandshake;
   /** All sources for sessions of its agent: the runtime's, then the program's. */
   readonly sources: readonly CatalogSource[];
+  /** The program's alone. */
+  readonly own: readonly CatalogSource[];
   /** Ends the connection: calls that come after it are not made. */
   withdraw(): void;
 }
@@ -48,7 +53,16 @@ export interface RegisteredProgram {
 /** What is called of a program. */
 export interface ConnectedProgram {
   readonly fingerprint: string;
+  /** Names of its tools; undefined for one that was connected before a restart and has not come back yet. */
+  readonly tools: ReadonlySet<string> | undefined;
   readonly handlers: ReadonlyMap<string, ProgramHandler>;
+  readonly mailbox?: Mailbox | undefined;
+}
+
+/** A program that may come back. */
+export interface Expected {
+  readonly fingerprint: string;
+  readonly mailbox: Mailbox;
 }
 
 /** Options of {@linkcode ProgramRegistry}. */
@@ -71,6 +85,16 @@ export class ProgramRegistry {
     return this.#programs.get(program);
   }
 
+  /** Lets the calls of a program wait that was connected when an earlier runtime ended, as long as its mailbox is open. */
+  expect(program: string, { fingerprint, mailbox }: Expected): void {
+    this.#programs.set(program, { fingerprint, tools: undefined, handlers: new Map(), mailbox });
+  }
+
+  /** A program is gone whose calls went through this mailbox. */
+  forget(program: string, mailbox: Mailbox): void {
+    if (this.#programs.get(program)?.mailbox === mailbox) this.#programs.delete(program);
+  }
+
   /**
    * Checks a program and connects it; the same again is a refresh (CM-39). Throws {@linkcode ProgramError}: then an
    * earlier registration of the name still holds.
@@ -87,9 +111,11 @@ export class ProgramRegistry {
         } was authenticated: authenticate the new release, or start the old one`,
       );
     }
-    const handlers = handlersOf(program, [...manifest.tools, ...manifest.implementations], registration);
-    const sources = [...registration.sources, ...sourcesOf(identity, manifest)];
-    const { agent, coreRevision, policy } = registration;
+    const offered = [...manifest.tools, ...manifest.implementations];
+    const handlers = handlersOf(program, offered, registration);
+    const { agent, coreRevision, policy, mailbox } = registration;
+    const own = sourcesOf(identity, manifest, mailbox !== undefined);
+    const sources = [...registration.sources, ...own];
     const { installation, digest } = this.#options;
     const handshake = deepFreeze(
       await makeHandshake({
@@ -109,11 +135,13 @@ export class ProgramRegistry {
         `Cannot connect "${program}": ${limits.programsMax} programs are connected`,
       );
     }
-    const connected = { fingerprint, handlers };
+    const tools = new Set(offered.map(({ name }) => name));
+    const connected = { fingerprint, tools, handlers, mailbox };
     this.#programs.set(program, connected);
     return {
       handshake,
       sources,
+      own,
       withdraw: () => {
         if (this.#programs.get(program) === connected) this.#programs.delete(program);
       },
@@ -131,10 +159,12 @@ function parsed<S extends z.ZodType>(schema: S, value: unknown, what: string): z
 function handlersOf(
   program: string,
   tools: readonly ToolDefinition[],
-  { handlers }: ProgramRegistration,
+  { handlers = {}, mailbox }: ProgramRegistration,
 ): ReadonlyMap<string, ProgramHandler> {
   const names = new Set(tools.map(({ name }) => name));
-  const without = [...names].find((name) => !Object.hasOwn(handlers, name));
+  const without = mailbox === undefined
+    ? [...names].find((name) => !Object.hasOwn(handlers, name))
+    : undefined;
   const over = Object.keys(handlers).find((name) => !names.has(name));
   if (names.size < tools.length || without !== undefined || over !== undefined) {
     const problem = without !== undefined
@@ -150,13 +180,15 @@ function handlersOf(
 /** What a program offers, as sources: it has no say in what kind they are. */
 function sourcesOf(
   { program, fingerprint, trust }: z.output<typeof ProgramIdentity>,
-  { tools, implementations }: z.output<typeof ProgramManifest>,
+  { tools, implementations, preparesRounds }: z.output<typeof ProgramManifest>,
+  remote: boolean,
 ): readonly CatalogSource[] {
   const source: CatalogSource = {
     kind: "program",
     provenance: { source: "program", origin: program, trust, fingerprint },
     adapter: "program",
-    remote: false,
+    remote,
+    ...(preparesRounds ? { prepares: true as const } : {}),
     tools,
   };
   const others: CatalogSource = { ...source, role: "implementations", tools: implementations };

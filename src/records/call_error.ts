@@ -28,3 +28,10 @@ export function whoRefuses(outcome: InvocationOutcome, code: string): ToolError[
   if (outcome !== "denied") return "runtime";
   return code === "approval_denied" ? "person" : "policy";
 }
+
+/** What a person says of a call that may have happened, as an outcome. */
+export const settledBy: { readonly [decision: string]: InvocationOutcome | undefined } = {
+  mark_applied: "succeeded",
+  mark_not_applied: "failed",
+  abandon: "unknown",
+};

@@ -48,8 +48,14 @@ export class CallTrack {
     const { kind, type, seq, cause, body } = entry;
     switch (`${kind} ${type}`) {
       case "input session.call":
+      case "input session.invoke":
         this.#inputs.set(seq, peekObject(body, "message", "call", "arguments") as JsonObject);
         return;
+      case "note turn.invoked": {
+        const given = this.#inputs.get(cause ?? 0);
+        if (given !== undefined) this.#given.set(`${this.#turn} ${peekText(body, "ordinal")}`, given);
+        return;
+      }
       case "note tools.bound":
         return this.#begin(body);
       case "intent model.generate":

@@ -14,5 +14,5 @@ export function inReadingOrder(crank: readonly Entry[]): readonly Entry[] {
 function placeOf({ kind, type }: Entry): number {
   if (kind === "intent") return 4;
   if (kind !== "note") return 0;
-  return type === "tools.bound" ? 1 : type === "turn.planned" ? 2 : 3;
+  return type === "tools.bound" ? 1 : type === "turn.planned" || type === "turn.invoked" ? 2 : 3;
 }

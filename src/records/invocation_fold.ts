@@ -3,26 +3,19 @@ import type { Entry } from "../../schemas/entry.ts";
 import { toolStatus } from "../../actors/tool_status.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { InvocationOutcome } from "../../schemas/invocation.ts";
-import { RetryContext } from "../../schemas/retry.ts";
 import { ToolError } from "../../schemas/tool_error.ts";
 import { isCall, isPaused } from "../journal/named_blobs.ts";
 import { beginsCrank, inReadingOrder } from "./crank_order.ts";
-import { errorIn, refusalOf, whoRefuses } from "./call_error.ts";
+import { errorIn, refusalOf, settledBy, whoRefuses } from "./call_error.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
 import { entryIn, secretsOf } from "./entry_view.ts";
 import type { InvocationRow } from "./invocation_row.ts";
+import { keepRetry } from "./kept_retry.ts";
 
 interface Asked {
   readonly row: InvocationRow;
   readonly uncertain: boolean;
 }
-
-/** What a person says of a call that may have happened, as an outcome. */
-const settledBy: { readonly [decision: string]: InvocationOutcome | undefined } = {
-  mark_applied: "succeeded",
-  mark_not_applied: "failed",
-  abandon: "unknown",
-};
 
 /** Takes the entries of one session in order, and keeps account of its calls. */
 export class InvocationFold {
@@ -62,10 +55,12 @@ export class InvocationFold {
     else if (kind === "outcome" && type === "model.generate") this.#propose(entry);
     else if (kind === "outcome" && type === "question.ask") this.#decide(entry);
     else if (kind === "outcome" && isCall(type) && !isPaused(entry.body)) this.#settle(entry);
-    else if (kind === "input" && type === "session.call") this.#noteInput(entry);
+    else if (kind === "input" && isGiven(type)) this.#inputs.set(entry.seq, entry);
     else if (kind === "note" && type === "attempt") this.#repeat(entry);
     else if (kind === "note" && type === "tools.bound") this.#begin(entry);
     else if (kind === "note" && type === "turn.planned") this.#forgetRepeats(entry);
+    else if (kind === "note" && type === "turn.invoked") this.#invoke(entry);
+    else if (kind === "note" && type === "invocation.refused") this.#endRefused(entry);
     else if (kind === "note" && type === "invocation.judged") this.#judge(entry);
     else if (kind === "note" && type === "invocation.retried") this.#retry(entry);
     else if (kind === "reply") this.#endTurn(entry);
@@ -125,9 +120,22 @@ export class InvocationFold {
     if (tool !== "") this.#add("call/0.0", { tool, arguments: given, key, proposedAt: at });
   }
 
-  /** A host's call waits for its turn. */
-  #noteInput(entry: Entry): void {
-    this.#inputs.set(entry.seq, entry);
+  /** A program opened a call beside those of the step. */
+  #invoke({ at, cause, body }: Entry): void {
+    const input = this.#inputs.get(cause ?? 0);
+    const given = peekObject(input?.body, "message", "call", "arguments") as JsonObject;
+    const key = peekText(input?.body, "command", "key");
+    const tool = peekText(body, "tool");
+    this.#add(peekText(body, "ordinal"), { tool, arguments: given, key, proposedAt: at });
+  }
+
+  #endRefused({ at, body }: Entry): void {
+    const row = this.#rows.get(`turn/${this.#turn}/${peekText(body, "ordinal")}`);
+    if (row === undefined) return;
+    const outcome = outcomeOf(peekText(body, "outcome"));
+    end(row, outcome, refusalOf(Object(body), outcome));
+    row.why = peekText(body, "message");
+    row.settledAt = at;
   }
 
   #add(ordinal: string, call: Pick<InvocationRow, "tool" | "arguments" | "key" | "proposedAt">): void {
@@ -275,13 +283,9 @@ function end(row: InvocationRow, outcome: InvocationOutcome, error: ToolError | 
   row.status = toolStatus(outcome, error?.started ?? outcome === "unknown");
 }
 
-/** Notes of earlier releases say less, and are left out. */
-function keepRetry(row: InvocationRow, body: unknown): void {
-  const [operation, idempotency] = [peekText(body, "operation"), peekText(body, "idempotency")];
-  const [attempt, maxAttempts] = [peek(body, "attempt"), peek(body, "maxAttempts")];
-  const lastErrorCode = peekText(body, "lastErrorCode");
-  const read = RetryContext.safeParse({ operation, idempotency, attempt, maxAttempts, lastErrorCode });
-  if (read.success) row.retries.push(read.data);
+/** True for a message that says what somebody besides the model calls. */
+function isGiven(type: string): boolean {
+  return type === "session.call" || type === "session.invoke";
 }
 
 function outcomeOf(status: string): InvocationOutcome {

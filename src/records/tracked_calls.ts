@@ -63,6 +63,7 @@ export class TrackedCalls {
     const { kind, type, body } = entry;
     if (kind === "note" && type === "tools.bound") this.#begin(body);
     else if (kind === "note" && type === "turn.planned") this.#plan(body);
+    else if (kind === "note" && type === "turn.invoked") this.#invoke(body);
     else if (kind === "intent" && type === "model.generate") this.#yield(body);
     else if (kind === "intent" && isCall(type)) this.#make(entry);
     else if (kind === "outcome" && type === "model.generate") this.#queue(body);
@@ -82,6 +83,11 @@ export class TrackedCalls {
     this.#turn = Number(peekText(body, "execution").split("/")[1]);
     const tool = peekText(body, "call");
     if (tool !== "") this.#add("call/0.0", tool, "");
+  }
+
+  /** A program opened a call beside those of the step. */
+  #invoke(body: unknown): void {
+    this.#add(peekText(body, "ordinal"), peekText(body, "tool"), "");
   }
 
   #queue(body: unknown): void {

@@ -187,6 +187,9 @@ Deno.test("compiled machines live a session as interpreted ones do", () => {
       } else if (dice < 0.11) twins.deliver("input", taskLetter(random));
       else if (dice < 0.12) {
         twins.deliver("input", { message: { type: "session.relay", to: "session/b", text: "t" } });
+      } else if (dice < 0.125) {
+        const call = { tool: "greet", arguments: {} };
+        twins.deliver("input", { message: { type: "session.invoke", program: "acme", call }, command });
       } else if (dice < 0.15) {
         const message = { type: "session.answered", from: "session/b", outcome: "completed", text: "t" };
         twins.deliver("input", { message, sender: "session/b" });

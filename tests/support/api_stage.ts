@@ -13,6 +13,7 @@ import { createLocalHost } from "../../src/host/local_host.ts";
 import { Declarer } from "../../src/host/declarer.ts";
 import { Answerers } from "../../src/host/answerers.ts";
 import { TaskLogs } from "../../src/tasks/task_log.ts";
+import { ProgramDesk } from "../../src/programs/program_desk.ts";
 import { openStage, settled, type Stage, type StageOptions } from "./stage.ts";
 
 /** A stage with its API. */
@@ -34,11 +35,15 @@ export const programScopes: ReadonlySet<ApiScope> = new Set(
 
 /** Opens a runtime on a stage, with its API. Agents that are offered: `tester`, with the tools that are named. */
 export async function openApiStage(
-  options: StageOptions & { readonly tools_of_agent?: readonly string[] } = {},
+  options: StageOptions & {
+    readonly tools_of_agent?: readonly string[];
+    readonly capabilities?: readonly string[];
+    readonly config?: unknown;
+  } = {},
 ): Promise<ApiStage> {
   const stage = await openStage(options);
   const { runtime, world } = stage;
-  const config = HostConfig.parse({});
+  const config = HostConfig.parse(options.config ?? {});
   const declarer = new Declarer({
     policy: config.policy,
     digest: world.seams.digest,
@@ -53,16 +58,19 @@ export async function openApiStage(
     logs: new TaskLogs(),
     release: () => Promise.resolve(),
   });
-  const fates = new Fates({ runtime, seams: world.seams });
-  await settled(world, fates.begin());
+  const programs = new ProgramDesk({ runtime, seams: world.seams, config });
+  const onEnd = (connection: string) => programs.endConnection(connection);
+  const fates = new Fates({ runtime, seams: world.seams, onEnd });
+  await settled(world, Promise.all([fates.begin(), programs.begin()]));
   const api = new ActorApi({
     fates,
+    programs,
     runtime,
     host,
     seams: world.seams,
     config,
     declarer,
-    shelf: shelfOf(options.tools_of_agent ?? []),
+    shelf: shelfOf(options.tools_of_agent ?? [], options.capabilities ?? []),
     mode: "default",
   });
   return {
@@ -77,9 +85,14 @@ export async function openApiStage(
   };
 }
 
-function shelfOf(tools: readonly string[]): AgentShelf {
+function shelfOf(tools: readonly string[], capabilities: readonly string[]): AgentShelf {
   const place = { agent: { kind: "inline" as const }, workspace: "/" };
-  const definition = AgentDefinition.parse({ name: "tester", model: "scripted/test", tools: [...tools] });
+  const definition = AgentDefinition.parse({
+    name: "tester",
+    model: "scripted/test",
+    tools: [...tools],
+    capabilities: [...capabilities],
+  });
   return {
     names: ["tester"],
     place,

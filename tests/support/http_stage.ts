@@ -37,6 +37,8 @@ export interface AskInit {
 export interface HttpStageOptions
   extends Partial<Pick<HttpServerOptions, "rate" | "bodyMs" | "headersMs" | "authenticator">> {
   readonly script?: string;
+  /** What stands in `agent.yaml`. */
+  readonly agent?: string;
   readonly config?: unknown;
   readonly seams?: (seams: Seams) => Seams;
 }
@@ -69,7 +71,8 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
   const seams = options.seams?.(own) ?? own;
   await Deno.writeTextFile(
     `${folder}/agent.yaml`,
-    "name: tester\nmodel: scripted/script.yaml\ntools: [read_file]\ncapabilities: [fs.read]\n",
+    options.agent ??
+      "name: tester\nmodel: scripted/script.yaml\ntools: [read_file]\ncapabilities: [fs.read]\n",
   );
   await Deno.writeTextFile(`${folder}/a.txt`, "alpha\n");
   await Deno.writeTextFile(

@@ -10,6 +10,7 @@ import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import type { Conversations } from "../../src/effects/conversation.ts";
 import { createProgramCall } from "../../src/effects/program_call.ts";
+import { createRoundPrepare } from "../../src/effects/round_prepare.ts";
 import { type CallPerformer, createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
 import { createSessionArchive } from "../../src/effects/session_archive.ts";
 import { createTaskRun, type TaskWorkers } from "../../src/effects/task_run.ts";
@@ -179,6 +180,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         transcript: (root, intent) => conversations.transcript(root, intent),
         exposureOf: (root) => conversations.exposureOf(root),
         catalogOf,
+        prepare: createRoundPrepare({ programOf: (name) => programs.find(name), redactor, seams }),
         seams,
       }),
       ...noServers,

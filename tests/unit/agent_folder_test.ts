@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { HostConfig } from "../../schemas/config.ts";
+import { ModelDirectory } from "../../src/model/model_directory.ts";
 import { ConfigError } from "../../src/config_file.ts";
 import { loadAgent } from "../../src/host/agent_folder.ts";
 import { readHostSettings, storeLocation, workspaceFolder } from "../../src/host/home.ts";
@@ -38,6 +40,16 @@ async function refusalOf(work: Promise<unknown>): Promise<string> {
   }
   assert.fail("was accepted");
 }
+
+const models = new ModelDirectory({
+  config: HostConfig.parse({
+    providers: {
+      local: { kind: "openai_compatible", base_url: "http://127.0.0.1:9/v1", allow_private: true },
+    },
+    models: { fast: { model: "local/a", fallbacks: ["local/b"] } },
+  }),
+  secrets: new Map(),
+});
 
 Deno.test("agent is a folder, its file, or the name of one that comes with troupe", async () => {
   await withFiles({ "a/agent.yaml": good, "b.yaml": good }, async (cwd) => {
@@ -80,9 +92,26 @@ Deno.test("agent that is broken is refused at its place", async () => {
   ];
   for (const [text, expected] of cases) {
     await withFiles({ "a/agent.yaml": text }, async (cwd) => {
-      assert.match(await refusalOf(loadAgent("a", { cwd, digest })), expected);
+      assert.match(await refusalOf(loadAgent("a", { cwd, digest, models })), expected);
     });
   }
+});
+
+Deno.test("agent names a model of the host, or a name for one, whose fallbacks are then its own", async () => {
+  const text = (lines: string) => ({ "a/agent.yaml": good.replace("model: scripted/script.yaml", lines) });
+  await withFiles(text("model: fast"), async (cwd) => {
+    const { definition } = await loadAgent("a", { cwd, digest, models });
+    assert.deepEqual([definition.model, definition.model_fallbacks], ["fast", ["local/b"]]);
+    // Whoever asks no model need not have it.
+    assert.equal((await loadAgent("a", { cwd, digest })).definition.model, "fast");
+  });
+  await withFiles(text("model: fast\nmodel_fallbacks: [local/c]"), async (cwd) => {
+    assert.deepEqual((await loadAgent("a", { cwd, digest, models })).definition.model_fallbacks, ["local/c"]);
+  });
+  await withFiles(text("model: fats"), async (cwd) => {
+    const refusal = await refusalOf(loadAgent("a", { cwd, digest, models }));
+    assert.match(refusal, /a\/agent\.yaml:2:8: models of troupe\.yaml has no "fats": did you mean fast\?/);
+  });
 });
 
 Deno.test("agent that asks for a capability that nobody knows is refused at its place (DM-30)", async () => {

@@ -54,6 +54,7 @@ function createRuntime(
       arguments: { day: 1 },
       use: { signal, notifications: { push: () => {} }, idempotencyKey: "k", blobs } as never,
       intent: "7.0",
+      attempt: "7.0",
       ordinal: "call/0.0",
       note: () => {},
       origin: "model",

@@ -13,6 +13,7 @@ import {
 } from "../../schemas/model.ts";
 import { Script } from "../../schemas/script.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
+import type { RoundPrepare } from "../../src/effects/round_prepare.ts";
 import type { PerformerResult, Progress } from "../../src/effects/performer.ts";
 import { ModelError, type ModelProvider } from "../../src/model/provider.ts";
 import { createScriptedProvider, scriptedCapabilities } from "../../src/model/scripted.ts";
@@ -47,6 +48,7 @@ interface Setting {
   readonly messages?: readonly ModelMessage[];
   readonly toolChoice?: ToolChoice;
   readonly deadlineInMs?: number;
+  readonly prepare?: RoundPrepare;
   /** Resolves once the conversation may be read. */
   readonly reading?: Promise<void>;
 }
@@ -64,6 +66,7 @@ function start({ provider, ...setting }: Setting) {
       await setting.reading;
       return messages;
     },
+    ...(setting.prepare === undefined ? {} : { prepare: setting.prepare }),
     catalogOf: (asked) => asked === hash ? setting.catalog ?? catalogWith() : undefined,
     seams: world.seams,
   });
@@ -281,7 +284,7 @@ Deno.test("model_generate waits 120 s if the request sets no deadline", async ()
 Deno.test("model_generate fails for a model without provider, and for a catalog that is not known", async () => {
   const { provider } = vendor([done]);
   assert.equal(endingOf(await start({ provider, model: "other/x" }).result), "failed model_unknown false");
-  assert.equal(endingOf(await start({ provider, model: "vendor" }).result), "failed model_unknown false");
+  assert.equal(endingOf(await start({ provider, model: "other" }).result), "failed model_unknown false");
   const catalogHash = `sha256:${"d".repeat(64)}`;
   assert.equal(endingOf(await start({ provider, catalogHash }).result), "failed catalog_unavailable false");
 });
@@ -299,4 +302,22 @@ Deno.test("model_generate gives the same answer from a script as from a vendor: 
   const played = answerIn(await start({ provider: createScriptedProvider(script) }).result);
   const streamed = answerIn(await start({ provider: other.provider }).result);
   assert.deepEqual(played, streamed);
+});
+
+Deno.test("model_generate tells the model what the program of its catalog has prepared, and asks none without it (CM-38)", async () => {
+  const catalog = {
+    ...catalogWith(entryFor(readFile.definition), entryFor(listFiles.definition)),
+    preparedBy: "acme",
+  };
+  const prepared: readonly ModelMessage[] = [{ role: "user", text: "In short?" }];
+  const { provider, requests } = vendor([{ type: "text_delta", text: "Yes" }, done]);
+  const prepare: RoundPrepare = ({ program, messages, tools }) => {
+    assert.deepEqual([program, messages, tools.length], ["acme", question, 2]);
+    return Promise.resolve({ messages: prepared, tools: tools.slice(0, 1) });
+  };
+  assert.equal(answerIn(await start({ provider, catalog, prepare }).result).text, "Yes");
+  assert.deepEqual(requests.map(({ messages, tools }) => [messages, tools.length]), [[prepared, 1]]);
+  const alone = await start({ provider, catalog }).result;
+  assert.equal(endingOf(alone), "failed program_unavailable false");
+  assert.equal(requests.length, 1);
 });

@@ -81,6 +81,7 @@ async function onStage(
           arguments: given,
           use: useIn(cwd, { signal, deadlineAtMs: seams.clock.now() + deadlineMs, clock: seams.clock }),
           intent: "1.0",
+          attempt: "1.0",
           origin: "model",
           begin: () => {
             begun = true;

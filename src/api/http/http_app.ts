@@ -14,7 +14,7 @@ import { only } from "./head_guard.ts";
 import { openApiText } from "./openapi.ts";
 import { type Rate, RateLimit } from "./rate_limit.ts";
 import { readBody } from "./request_body.ts";
-import { type ApiRoute, apiRoutes, pathParameter, readQuery } from "./routes.ts";
+import { type ApiRoute, apiRoutes, isWatched, pathParameter, readQuery } from "./routes.ts";
 import { watchStream } from "./watch_stream.ts";
 
 /** What the API is offered with. */
@@ -119,12 +119,13 @@ async function answer(c: Asked, answering: Answering): Promise<Response> {
   const params = withPath(method, given, named === undefined ? undefined : { name: named, value });
   const key = only(incoming.rawHeaders, "idempotency-key");
   const request = { caller, method, params, key, signal: gone };
-  if (method === "watch") return await watched(c, answering, request);
+  if (isWatched(method)) return await watched(c, answering, request);
   if (method === "export") return await exported(api, request);
   // The same reply as before is no second creation (GA-47).
-  const isRepeat = method === "spawn" && await api.wasAsked(caller, key);
+  const isRepeat = (method === "spawn" || method === "invoke") && await api.wasAsked(caller, key);
   const result = await api.call(request);
-  const isNew = method !== "spawn" || (!isRepeat && (result as { readonly is_new: boolean }).is_new);
+  const isFound = method === "spawn" && !(result as { readonly is_new: boolean }).is_new;
+  const isNew = !isRepeat && !isFound;
   return Response.json(result, { status: isNew ? route.status : 200 });
 }
 
@@ -173,8 +174,8 @@ async function watched(c: Asked, { api, seams: { clock } }: Answering, asked: Re
   // What is refused is refused before anything is awaited from the outside, so one turn of the loop tells.
   const first = events.next();
   await Promise.race([first, new Promise<void>((resolve) => clock.defer(resolve))]);
-  const { address } = asked.params as { readonly address: string };
-  const headSeq = await api.headOf(address);
+  const { address } = asked.params as { readonly address?: string };
+  const headSeq = address === undefined ? 0 : await api.headOf(address);
   const rest = resumed(first, events);
   const describe = (error: unknown) => api.describe(error, trace);
   return new Response(watchStream({ events: rest, headSeq, clock, ending, leave, kill, describe }), {

@@ -5,7 +5,7 @@ import { apiLimits } from "../../../schemas/api_limits.ts";
 import { ActorApiError, type CarriedRequest, type Carrier } from "../../client.ts";
 import { readEvents, type ServerEvent } from "../../mcp/event_stream.ts";
 import type { Clock } from "../../seams.ts";
-import { apiRoutes, pathParameter, writeQuery } from "./routes.ts";
+import { apiRoutes, isWatched, pathParameter, writeQuery } from "./routes.ts";
 
 /** Where the server is, and who asks. */
 export interface HttpCarrierOptions {
@@ -34,7 +34,7 @@ export function httpCarrier(options: HttpCarrierOptions): Carrier {
         const response = await wire.send(request);
         return await response.json();
       }),
-    stream: (request) => request.method === "watch" ? watchAgain(wire, request) : exportOnce(wire, request),
+    stream: (request) => isWatched(request.method) ? watchAgain(wire, request) : exportOnce(wire, request),
     close: () => {
       client.close();
       return Promise.resolve();

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type ApiMethod, apiMethods } from "../../../schemas/api.ts";
 import { ApiError } from "../../../schemas/api_error.ts";
 import { version } from "../../version.ts";
-import { type ApiRoute, apiRoutes, pathParameter } from "./routes.ts";
+import { type ApiRoute, apiRoutes, isWatched, pathParameter } from "./routes.ts";
 
 type JsonSchema = { readonly [key: string]: unknown };
 
@@ -28,6 +28,11 @@ const summaries: { readonly [M in ApiMethod]: string } = {
   export: "A whole session as lines of JSON",
   questions: "The questions that wait for a person",
   answer: "Decides a question",
+  program_register: "Connects a program that brings tools to the sessions of an agent",
+  program_refresh: "What a connected program is answered now",
+  program_calls: "The calls of a program's tools, as server-sent events; the id of each says where to go on",
+  program_report: "The result of a call, or how far it is; the same message id again is the same report",
+  invoke: "Opens a call of the program's own tool in the turn that runs",
   heartbeat: "Shows that the program is there: its agents that are to stop with it stop once this lapses",
 };
 
@@ -100,7 +105,7 @@ function operationOf(method: ApiMethod, { verb, path, status }: ApiRoute): JsonS
   }];
   if (verb === "GET") parameters.push(...fields.map(([name, schema]) => queryOf(name, schema)));
   if (method === "why") parameters.push({ name: "actor", in: "query", schema: { type: "string" } });
-  if (method === "watch") {
+  if (isWatched(method)) {
     parameters.push({ name: "Last-Event-ID", in: "header", schema: { type: "string" } });
   }
   if (kind === "command") {
@@ -112,7 +117,7 @@ function operationOf(method: ApiMethod, { verb, path, status }: ApiRoute): JsonS
     required: required.filter((name) => name !== named),
   };
   const good = kind === "stream"
-    ? answered(method === "watch" ? "text/event-stream" : "application/x-ndjson", { type: "string" })
+    ? answered(isWatched(method) ? "text/event-stream" : "application/x-ndjson", { type: "string" })
     : answered("application/json", schemaOf(result, "output"));
   return {
     operationId: method,
@@ -124,7 +129,7 @@ function operationOf(method: ApiMethod, { verb, path, status }: ApiRoute): JsonS
       : {}),
     responses: {
       [status]: good,
-      ...(method === "spawn" ? { "200": good } : {}),
+      ...(method === "spawn" || method === "invoke" ? { "200": good } : {}),
       default: answered("application/json", { $ref: "#/components/schemas/ApiError" }),
     },
   };

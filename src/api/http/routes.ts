@@ -4,7 +4,7 @@ import type { ApiMethod } from "../../../schemas/api.ts";
 /** One way to a method. */
 export interface ApiRoute {
   readonly verb: "GET" | "POST";
-  /** `{address}` and `{question}` stand for that parameter. */
+  /** `{address}`, `{question}` and `{program}` stand for that parameter. */
   readonly path: string;
   /** Status of a success. */
   readonly status: number;
@@ -28,12 +28,22 @@ export const apiRoutes: { readonly [M in ApiMethod]: ApiRoute } = {
   export: { verb: "GET", path: `${actor}/export`, status: 200 },
   questions: { verb: "GET", path: "/v1/questions", status: 200 },
   answer: { verb: "POST", path: "/v1/questions/{question}/answer", status: 200 },
+  program_register: { verb: "POST", path: "/v1/programs/capabilities", status: 200 },
+  program_refresh: { verb: "GET", path: "/v1/programs/capabilities", status: 200 },
+  program_calls: { verb: "GET", path: "/v1/programs/{program}/calls", status: 200 },
+  program_report: { verb: "POST", path: "/v1/programs/{program}/reports", status: 200 },
+  invoke: { verb: "POST", path: `${actor}/invocations`, status: 201 },
   heartbeat: { verb: "POST", path: "/v1/heartbeat", status: 200 },
 };
 
 /** The parameter that stands in a path, if one does. */
-export function pathParameter(path: string): "address" | "question" | undefined {
-  return path.includes("{address}") ? "address" : path.includes("{question}") ? "question" : undefined;
+export function pathParameter(path: string): "address" | "question" | "program" | undefined {
+  return (["address", "question", "program"] as const).find((name) => path.includes(`{${name}}`));
+}
+
+/** Streams of events, each with a place of its own to go on from. */
+export function isWatched(method: ApiMethod): boolean {
+  return method === "watch" || method === "program_calls";
 }
 
 /** Parameters of queries that are no text. */
