@@ -221,6 +221,7 @@ const small = {
   tasks: smallParts.measureTasks,
   children: smallParts.measureChildren,
   catalog: smallParts.measureCatalogs,
+  binary: smallParts.measureBinary,
   commits: measureCommits,
   recovery: measureRecovery,
 } as const;

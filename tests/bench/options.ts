@@ -16,6 +16,7 @@ export const sections = [
   "commands",
   "tasks",
   "children",
+  "binary",
   "commits",
   "recovery",
   "long",
@@ -56,10 +57,11 @@ Examples:
   deno task bench --only mcp,scale
   deno task bench --only redact,catalog
   deno task bench --only net,commands,tasks,children
+  deno task bench --only binary
   deno task bench --only commits,recovery,replay,long
   deno task bench --json bench.json
 
-It does not measure: model latency and streaming, real tools, sandboxes, cold start, a remote store,
+It does not measure: model latency and streaming, real tools, sandboxes, a remote store,
 or a power cut. Times depend on the disk and on what else the machine does; the counts do not.
 `;
 
