@@ -79,11 +79,12 @@ async function refuseForeign(output: string): Promise<void> {
   const { code, out, err } = await runProcess({ command: output, args: ["--version"], cwd: project });
   if (code === 0 && out.startsWith(`troupe ${version} `)) return;
   await Deno.remove(output);
-  const base = Deno.env.get("DENORT_BIN");
-  if (base === undefined) {
-    throw new BuildError(`The program that was made does not run: ${(out + err).trim()}`);
-  }
-  throw new BuildError(`${noBase}: what it names now, ${base}, is no denort of Deno ${Deno.version.deno}`, 3);
+  const shown = (out + err).trim().split("\n")[0] ?? "";
+  const base = Deno.env.get("DENORT_BIN") ?? "the one in DENO_DIR";
+  throw new BuildError(
+    `${noBase}; the base that was used, ${base}, is no denort of it: its program says "${shown}"`,
+    3,
+  );
 }
 
 Deno.exit(await main(Deno.args));
