@@ -9,6 +9,7 @@ const dependents: { readonly [K in RootKind]: RootKind | undefined } = {
   schedule: undefined,
   supervisor: undefined,
   task: undefined,
+  audit: undefined,
 };
 
 /**

@@ -30,6 +30,7 @@ export const stateFormats: StateFormats = {
   schedule: first,
   supervisor: first,
   task: first,
+  audit: first,
 };
 
 /** What a stored state says of its version: nothing, if it is of the first one. */

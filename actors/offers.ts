@@ -52,8 +52,10 @@ export function siftOffers(sources: readonly CatalogSource[]): SiftedOffers {
   for (const source of sources) {
     for (const tool of source.tools) {
       const refused = refuseName(source, tool.name);
-      const reason = refused?.message ?? schemaProblem(tool.inputSchema);
-      const isOut = source.kind === "mcp" ? reason !== undefined : refused !== undefined;
+      // A schema that cannot be used loses a server's tool, and no other: so no other's is looked at.
+      const problem = source.kind === "mcp" ? schemaProblem(tool.inputSchema) : undefined;
+      const reason = refused?.message ?? problem;
+      const isOut = reason !== undefined;
       const offer = { source, tool, canonical: canonicalName(source, tool.name) };
       if (isOut && source.kind !== "mcp") refusal ??= refused;
       else if (isOut) {

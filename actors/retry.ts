@@ -30,15 +30,24 @@ export function mayHelp(why: Failure, effect: EffectClass): boolean {
   }
 }
 
+/** An attempt that failed, and when. */
+interface TriedInVain {
+  readonly at: number;
+  readonly attempt: number;
+  readonly why: Failure | null;
+  readonly label: string;
+}
+
 /** The wait before the attempt after `attempt`: as long as the other side asks, then 0.5 s doubling, at most 30 s, full jitter. */
-export function waitAfter(
-  { at, attempt, why, label }: {
-    readonly at: number;
-    readonly attempt: number;
-    readonly why: Failure | null;
-    readonly label: string;
-  },
-): PortArgs<"timer.set"> {
+export function waitAfter({ at, attempt, why, label }: TriedInVain): PortArgs<"timer.set"> {
   const jitterMs = Math.min(limits.backoffFirstMs * 2 ** (attempt - 1), limits.backoffMsMax);
   return { dueAtMs: at + Math.min(why?.retryAfterMs ?? 0, limits.retryAfterMsMax), jitterMs, label };
+}
+
+/** The same for a model: 1 s doubling, at most 30 s, or as long as it asks; and up to 1 s that the performer draws (LC-30). */
+export function modelWaitAfter({ at, attempt, why, label }: TriedInVain): PortArgs<"timer.set"> {
+  const { modelRetryFirstMs, modelRetryMsMax, modelRetryJitterMs: jitterMs, retryAfterMsMax } = limits;
+  const ownMs = Math.min(modelRetryFirstMs * 2 ** (attempt - 1), modelRetryMsMax);
+  const askedMs = Math.min(why?.retryAfterMs ?? 0, retryAfterMsMax);
+  return { dueAtMs: at + Math.max(ownMs, askedMs), jitterMs, label };
 }

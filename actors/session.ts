@@ -26,6 +26,7 @@ import * as prompts from "./session_prompts.ts";
 import * as questions from "./session_questions.ts";
 import * as rules from "./session_rules.ts";
 import * as tasks from "./session_tasks.ts";
+import * as waiting from "./session_waiting.ts";
 import { noticesWith } from "./subscriptions.ts";
 import { turnMachine } from "./turn.ts";
 
@@ -96,10 +97,13 @@ export const sessionMachine = setup({
       tasks.act(enqueue, context, tasks.afterTurn(context, rules.turnOf(event)));
       enqueue.stopChild(`turn/${context.turn}`);
       for (const question of context.questions) enqueue.stopChild(question.id);
-      enqueue.assign({ current: null, questions: [], ledger, ...rules.doubtsLeft(event) });
+      enqueue.assign({ ledger, ...waiting.over(context), ...rules.doubtsLeft(event) });
     }),
     cancel: enqueueActions(({ context, enqueue, event }) =>
       cancel.act(enqueue, context, cancel.asked(context, event))
+    ),
+    mindWait: enqueueActions(({ context, enqueue, event }) =>
+      waiting.act(enqueue, context, waiting.heard(context, event))
     ),
     noteEnd: enqueueActions(({ context, enqueue, event }) =>
       cancel.act(enqueue, context, cancel.noteEnd(context, event))
@@ -183,8 +187,8 @@ export const sessionMachine = setup({
     questions: [],
   }),
   on: {
-    "session.prompt": prompts.taken,
-    "session.call": prompts.taken,
+    ...prompts.promptable,
+    ...waiting.waitable,
     "session.cancel": { actions: "cancel" },
     "turn.call_stopped": { actions: "noteEnd" },
     "turn.undecided": { actions: "noteUndecided" },

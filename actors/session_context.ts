@@ -10,6 +10,7 @@ import type { PermissionMode } from "../schemas/mode.ts";
 import type { CommandRef, SessionMessage, SessionServer, Stamp } from "../schemas/message.ts";
 import type { Principal } from "../schemas/principal.ts";
 import type { SessionScope } from "../schemas/profile.ts";
+import type { Recovery, TurnWait } from "../schemas/recovery.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import type { TaskId, TaskNews } from "../schemas/ids.ts";
 import type { Doubt } from "./doubt.ts";
@@ -34,6 +35,8 @@ export interface SessionInput {
   readonly installation?: string | undefined;
   /** What it may spend, besides what its agent says. */
   readonly budget?: Budget | undefined;
+  /** How its turns go on after failures of the model. */
+  readonly recovery?: Recovery | undefined;
   /** Set for child agents. */
   readonly parent?: Parentage;
 }
@@ -118,6 +121,10 @@ export interface SessionContext extends SessionInput, StaleState {
   readonly stops?: readonly Stop[];
   /** The last turn that was stopped together with its tasks: what it still opened is ended too. */
   readonly stoppedTurn?: number;
+  /** What its turn waits for since its model failed. */
+  readonly waiting?: TurnWait | null;
+  /** Who let that turn go on, and is answered at its end. */
+  readonly resumers?: readonly CommandRef[];
   /** True once the session was canceled as a whole: it takes no prompt any more. */
   readonly isClosed?: boolean;
 }

@@ -27,7 +27,7 @@ export interface ForkIdentity {
 export function forkedState(state: SessionState, identity: ForkIdentity): SessionState {
   const { address, catalog, model } = identity;
   const { context } = state;
-  const { current, nextServers, servers, agent, tasks } = context;
+  const { current, nextServers, servers, agent, tasks, resumers } = context;
   return {
     ...state,
     context: {
@@ -46,6 +46,7 @@ export function forkedState(state: SessionState, identity: ForkIdentity): Sessio
       queue: [],
       grants: [],
       stops: [],
+      ...(resumers === undefined ? {} : { resumers: [] }),
     },
   };
 }

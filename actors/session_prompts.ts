@@ -11,14 +11,8 @@ import { sessionLedger, toldSpent, turnBudget } from "./session_budget.ts";
 import { refusalOf } from "./session_close.ts";
 import type { PromptRef, SessionContext, SessionEvent } from "./session_context.ts";
 import { ended, expect } from "./session_rules.ts";
+import { recoveryOf } from "./session_waiting.ts";
 import type { TurnInput, TurnResult } from "./turn_context.ts";
-
-/** What becomes of a prompt, or of a host's call. */
-export const taken = [
-  { guard: "isRefused", actions: "refusePrompt" },
-  { guard: "isQueueFull", actions: "refusePrompt" },
-  { actions: "enqueuePrompt" },
-] as const;
 
 /** Where a prompt stands: its text stays in the journal. */
 export function promptOf(event: SessionEvent): PromptRef {
@@ -117,6 +111,7 @@ export function nextTurn(
     ...(call === undefined ? {} : { given: call, principal: prompt.command?.principal }),
     input: prompt.seq,
     ...turnBudget(context),
+    ...recoveryOf(context),
     ...doubtsIn(context),
   };
   // Notices are for the model: they wait for a turn that asks one.
@@ -146,7 +141,8 @@ export function turnReplies(context: SessionContext, event: SessionEvent): reado
   if (prompt === null) return [];
   const spent = toldSpent(sessionLedger(context));
   const posts: Outgoing[] = [];
-  if (prompt.command !== null) {
+  const commands = [...(prompt.command === null ? [] : [prompt.command]), ...context.resumers ?? []];
+  for (const command of commands) {
     const value: Json = {
       turn: result.turn,
       outcome: result.outcome,
@@ -157,7 +153,7 @@ export function turnReplies(context: SessionContext, event: SessionEvent): reado
       spent,
     };
     const status = result.outcome === "completed" ? "ok" : "failed";
-    posts.push({ kind: "reply", command: prompt.command, status, value });
+    posts.push({ kind: "reply", command, status, value });
   }
   if (prompt.replyTo !== null) {
     const { outcome, text, failure: why } = result;
@@ -165,3 +161,12 @@ export function turnReplies(context: SessionContext, event: SessionEvent): reado
   }
   return posts;
 }
+
+const given = [
+  { guard: "isRefused", actions: "refusePrompt" },
+  { guard: "isQueueFull", actions: "refusePrompt" },
+  { actions: "enqueuePrompt" },
+] as const;
+
+/** What a session does about prompts and calls wherever it stands, as part of the session machine. */
+export const promptable = { "session.prompt": given, "session.call": given } as const;

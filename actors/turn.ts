@@ -2,6 +2,7 @@
  * One turn: model and tools by turns, until the model answers without calls.
  *
  *   binding -> affording -> generating -> (waiting | changing -> affording ->) planning -> staging -> affording ...
+ *   generating -> awaitingProvider | awaitingPerson -> affording, once asking at once has not helped
  *   generating -> completed | failed | canceled; affording -> failed where the budget is used up
  *   binding -> planning -> staging -> completed | canceled, for the one call of a host
  *
@@ -25,6 +26,8 @@ import * as ending from "./turn_ending.ts";
 import * as model from "./turn_model.ts";
 import * as notices from "./turn_notices.ts";
 import * as rules from "./turn_rules.ts";
+import * as cut from "./turn_truncated.ts";
+import * as waiting from "./turn_wait.ts";
 
 function endingOf(event: unknown): InvocationEnding {
   return (event as { readonly output: InvocationEnding }).output;
@@ -47,9 +50,15 @@ export const turnMachine = setup({
     isGiven: ({ context }) => context.given !== undefined,
     isGivenDone: ({ context }) => context.given !== undefined && context.live.length === 0,
     hasNoCalls: ({ event }) => rules.answerOf(doneOf(event)).calls.length === 0,
+    isCutOff: ({ context, event }) => cut.isCutOff(context, doneOf(event)),
     isLastRound: ({ context }) => context.step + 1 >= context.roundsMax,
     mayRetry: ({ context, event }) => model.mayRetryModel(context, failedOf(event).failure),
+    mayCompact: ({ context, event }) => model.mayCompact(context, failedOf(event).failure),
+    mayHide: ({ context, event }) => model.mayHide(context, failedOf(event).failure),
     mayChange: ({ context, event }) => model.mayChangeModel(context, failedOf(event).failure),
+    mayWait: ({ context, event }) => waiting.waitAfterFailure(context, failedOf(event)) !== undefined,
+    mayWaitForTime: ({ context, event }) =>
+      waiting.waitAfterFailure(context, failedOf(event))?.strategy === "automatic",
     isStageDone: ({ context }) => context.live.length === 0,
     isSpent: ({ context }) => budget.modelRefusal(context) !== undefined,
     isCanceledStage: ({ context }) =>
@@ -71,21 +80,49 @@ export const turnMachine = setup({
     noteAsk: assign(({ context }) => budget.withAsk(context)),
     noteAnswer: assign(({ context, event }) => {
       const { at, epoch, intent: answer } = doneOf(event);
-      return { at, epoch, answer, attempt: 1, ...budget.withAnswer(context, doneOf(event)) };
+      return { at, epoch, answer, ...model.answered(context), ...budget.withAnswer(context, doneOf(event)) };
     }),
-    noteText: assign(({ event }) => ({ text: rules.answerOf(doneOf(event)).text })),
+    goOn: assign(({ context, event }) => cut.goOn(context, doneOf(event))),
+    noteText: assign(({ context, event }) => ({ text: cut.wholeText(context, doneOf(event)) })),
     takeGiven: assign(({ context }) => ({ calls: rules.givenCalls(context) })),
-    takeCalls: assign(({ event }) => ({ calls: rules.answerOf(doneOf(event)).calls })),
+    takeCalls: assign(({ context, event }) => ({
+      calls: rules.answerOf(doneOf(event)).calls,
+      ...(context.cutOff === undefined ? {} : { cutOff: null }),
+    })),
     refuseRound: assign({ failure: ({ context }) => rules.roundLimit(context.roundsMax) }),
-    noteModelFailure: assign(({ event }) => ({ at: failedOf(event).at, failure: failedOf(event).failure })),
+    noteModelFailure: assign(({ context, event }) => ({
+      at: failedOf(event).at,
+      failure: model.failureOf(context, failedOf(event).failure),
+    })),
+    compact: assign(({ context }) => model.compacted(context)),
     nextAttempt: enqueueActions(({ context, enqueue, event }) => {
       enqueue({ type: "post", params: model.retryNote(context) });
       enqueue.assign({ attempt: context.attempt + 1, at: doneOf(event).at, failure: null });
+    }),
+    hideTool: enqueueActions(({ context, enqueue, event }) => {
+      const { failure: why, at } = failedOf(event);
+      enqueue({ type: "post", params: model.hiddenNote(context, why) });
+      enqueue.assign({ at, ...model.withHidden(context, why) });
     }),
     changeModel: enqueueActions(({ context, enqueue }) => {
       enqueue({ type: "post", params: model.changeNote(context) });
       enqueue.assign({ fallback: context.fallback + 1, attempt: 1, failure: null });
     }),
+    noteWait: assign(({ context, event }) => ({
+      wait: waiting.waitAfterFailure(context, failedOf(event)) ?? null,
+    })),
+    tellWait: enqueueActions(({ context, enqueue, self }) => {
+      enqueue({ type: "post", params: waiting.waitNote(context) });
+      waiting.tell(enqueue, self, waiting.waitReport(context));
+    }),
+    tellWaitEnd: enqueueActions(({ context, enqueue, event, self }) => {
+      const by = waiting.endOf(event);
+      enqueue({ type: "post", params: waiting.endNote(context, by) });
+      if (by === "timer") waiting.tell(enqueue, self, { type: "turn.went_on" });
+    }),
+    nextWait: assign(({ context, event }) => waiting.afterTime(context, doneOf(event).at)),
+    resume: assign(({ context, event }) => waiting.afterResume(context, timeOf(context, event))),
+    loseWait: assign(({ context }) => waiting.afterLoss(context)),
     noteTime: assign(({ context, event }) => ({ at: timeOf(context, event) })),
     noteCanceled: assign({ failure: () => rules.canceled() }),
     plan: assign(({ context }) => ({ plan: rules.plan(context), stage: 0, results: [], live: [] })),

@@ -11,6 +11,7 @@ import type { CommandRef, TurnOutcome } from "../schemas/message.ts";
 import type { TaskNews } from "../schemas/ids.ts";
 import type { HistoryItem, ModelCall } from "../schemas/model.ts";
 import type { Decision } from "../schemas/question.ts";
+import type { Continuation, Recovery, TurnWait } from "../schemas/recovery.ts";
 import type { Doubt } from "./doubt.ts";
 import type { NewChild } from "./child_budget.ts";
 import type { StagePlan } from "./batch.ts";
@@ -45,11 +46,15 @@ export interface TurnInput {
   readonly budget?: Budget | undefined;
   /** Calls of the session whose outcome nobody knows. */
   readonly doubts?: readonly Doubt[];
+  /** How it goes on after failures of its model; without it there is nothing but a few tries. */
+  readonly recovery?: Recovery;
 }
 
 /** What a turn is told. */
 export type TurnEvent =
   | { readonly type: "turn.cancel"; readonly at: number }
+  /** Somebody lets it go on although its wait is not over, or has no end of its own. */
+  | { readonly type: "turn.resume"; readonly at: number }
   /** One call only: the turn goes on with what becomes of it. */
   | { readonly type: "turn.cancel_call"; readonly ordinal: string; readonly at: number }
   | {
@@ -85,8 +90,11 @@ export type TurnEvent =
   | { readonly type: "xstate.done.actor.wall"; readonly output: PortDone }
   | { readonly type: "xstate.error.actor.wall"; readonly error: PortFailed };
 
-/** What a turn reports of what it stops, before it ends. */
+/** What a turn reports of its waits, and of what it stops, before it ends. */
 export type TurnReport =
+  /** It waits since its model failed; and it goes on by itself. */
+  | { readonly type: "turn.waiting"; readonly wait: TurnWait }
+  | { readonly type: "turn.went_on" }
   /** A call that was to be stopped has ended; `null`: there is no such call. */
   | {
     readonly type: "turn.call_stopped";
@@ -112,6 +120,19 @@ export interface TurnContext extends TurnInput {
   readonly attempt: number;
   /** Which fallback answers, from 1; 0 while it is the agent's own model. */
   readonly fallback: number;
+  /** Attempts of this step before a person let it go on: they count no more. */
+  readonly triedBefore?: number;
+  /** How often this step waited for time to pass since then. */
+  readonly waits?: number;
+  readonly wait?: TurnWait | null;
+  /** The step in which the conversation was found too long: it is made shorter once in a turn. */
+  readonly compactedIn?: number;
+  /** Tools that the model is not told of, by its names for them: it did not take their schemas. */
+  readonly hidden?: readonly string[];
+  /** The parts of an answer that was cut off, while the model goes on with it. */
+  readonly cutOff?: { readonly answers: readonly string[]; readonly text: string } | null;
+  /** Why the next request is not just that of another step. */
+  readonly continuation?: Continuation | null;
   readonly calls: readonly ModelCall[];
   /** Calls that programs opened beside those of this step: numbered after them. */
   readonly opened?: readonly ModelCall[];

@@ -2,6 +2,7 @@
 import * as budget from "./turn_budget.ts";
 import type { TurnContext } from "./turn_context.ts";
 import * as model from "./turn_model.ts";
+import * as waiting from "./turn_wait.ts";
 
 interface Given {
   readonly context: TurnContext;
@@ -25,13 +26,18 @@ export const modelStates = {
       src: "port",
       input: ({ context }: Given) => model.generate(context, budget.reservation(context)),
       onDone: [
+        { guard: "isCutOff", target: "affording", actions: ["noteAnswer", "goOn"] },
         { guard: "hasNoCalls", target: "completed", actions: ["noteAnswer", "noteText"] },
         { guard: "isLastRound", target: "failed", actions: ["noteAnswer", "refuseRound"] },
         { target: "planning", actions: ["noteAnswer", "takeCalls"] },
       ],
       onError: [
         { guard: "mayRetry", target: "waiting", actions: "noteModelFailure" },
+        { guard: "mayCompact", target: "affording", actions: ["noteModelFailure", "compact"] },
+        { guard: "mayHide", target: "affording", actions: "hideTool" },
         { guard: "mayChange", target: "changing", actions: "noteModelFailure" },
+        { guard: "mayWaitForTime", target: "awaitingProvider", actions: ["noteModelFailure", "noteWait"] },
+        { guard: "mayWait", target: "awaitingPerson", actions: ["noteModelFailure", "noteWait"] },
         { target: "failed", actions: "noteModelFailure" },
       ],
     },
@@ -46,6 +52,23 @@ export const modelStates = {
       onError: { target: "failed" },
     },
     on: { "turn.cancel": cancel },
+  },
+  awaitingProvider: {
+    entry: "tellWait",
+    exit: "tellWaitEnd",
+    invoke: {
+      id: "timer",
+      src: "port",
+      input: ({ context }: Given) => waiting.waitTimer(context),
+      onDone: { target: "affording", actions: "nextWait" },
+      onError: { target: "failed", actions: "loseWait" },
+    },
+    on: { "turn.cancel": cancel, "turn.resume": { target: "affording", actions: "resume" } },
+  },
+  awaitingPerson: {
+    entry: "tellWait",
+    exit: "tellWaitEnd",
+    on: { "turn.cancel": cancel, "turn.resume": { target: "affording", actions: "resume" } },
   },
   changing: { entry: "changeModel", always: { target: "affording" } },
 } as const;

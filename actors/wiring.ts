@@ -2,6 +2,7 @@
 import type { AnyActorLogic, AnyStateMachine } from "xstate";
 import type { RootKind } from "../schemas/ids.ts";
 import type { Outgoing } from "../schemas/message.ts";
+import { auditMachine } from "./audit.ts";
 import { catalogMachine } from "./catalog.ts";
 import { compileMachine, type Meter } from "./compiled.ts";
 import { invocationMachine } from "./invocation.ts";
@@ -36,6 +37,7 @@ export function wireMachines(desk: Desk & Outbox): WiredMachines {
     schedule: scheduleMachine.provide({ actors: { port }, actions: { post } }),
     supervisor: supervisorMachine.provide({ actors: { port }, actions: { post } }),
     task: taskMachine.provide({ actors: { port }, actions: { post } }),
+    audit: auditMachine.provide({ actors: { port }, actions: { post } }),
   };
 }
 
@@ -51,5 +53,6 @@ export function compileMachines(machines: WiredMachines, meter?: Meter): Runnabl
     schedule: compileMachine(machines.schedule, meter),
     supervisor: compileMachine(machines.supervisor, meter),
     task: compileMachine(machines.task, meter),
+    audit: compileMachine(machines.audit, meter),
   };
 }

@@ -5,6 +5,7 @@ import { ImplementationRef } from "./governance.ts";
 import { limits } from "./limits.ts";
 import { Capability } from "./principal.ts";
 import { AgentProfile, ProfileKey, SubagentPolicy } from "./profile.ts";
+import { Recovery } from "./recovery.ts";
 import { ApprovalPolicy, RiskLevel } from "./tool.ts";
 
 /** Name of an agent: lower-case letters, digits, dashes; at most 48. */
@@ -92,6 +93,8 @@ export const AgentDefinition = z.strictObject({
   limits: AgentLimits.prefault({}),
   /** What each session of the agent may spend in all, with its children. */
   budget: Budget.optional(),
+  /** How turns go on after failures of the model; by default they wait, if need be for a person. */
+  recovery: Recovery.exactOptional(),
   exposure: ExposureBudget.optional(),
   profiles: z.record(ProfileKey, AgentProfile).optional(),
   /** The profile of a session that a person begins; without it `main` (CM-97). */

@@ -10,6 +10,9 @@ export const apiLimits = {
   treeSessionsMax: 50,
   /** Events that wait for a slow watcher before it is told `slow_consumer`. */
   watchEventsMax: 1_000,
+  /** Pause after a look at a whole family for `watch view: state`, in milliseconds, and how many times as long as the look. */
+  statePauseMs: 50,
+  statePauseRatio: 9,
   /** How often a program may promise to show that it is there, in milliseconds. */
   heartbeatMsMin: 1_000,
   heartbeatMsMax: 3_600_000,
@@ -17,6 +20,8 @@ export const apiLimits = {
   heartbeatsMissedMax: 3,
   /** Requests of one pipe that are open at once. */
   rpcRequestsMax: 32,
+  /** Requests of one connection by HTTP that are worked on at once; what comes above waits (F34). */
+  requestsAtOnceMax: 32,
   /** Answers that wait for a slow reader of a pipe, in bytes; with more of them, nothing is read. */
   rpcUnwrittenBytesMax: 1_048_576,
   /** Bytes of such events (F33). */
@@ -45,6 +50,21 @@ export const apiLimits = {
   drainMs: 10_000,
   /** The same when it is asked again, in milliseconds (F04). */
   hurriedDrainMs: 1_000,
+  /** How long a key is kept at least, with its reply, from the reply on, in milliseconds: a day. */
+  keyKeptMs: 86_400_000,
+  /** Keys that are looked at in one go, to forget the old ones, and the pause between two goes, in milliseconds. */
+  keyPassRowsMax: 500,
+  keyPassPauseMs: 1_000,
+  /** Pause before the keys are looked at from the beginning again, in milliseconds. */
+  keyRoundMs: 3_600_000,
+  /** How long a quiet moment is waited for, in milliseconds. */
+  keyQuietMsMax: 60_000,
+  /** Sessions that one MCP client may be told of. */
+  mcpSubscriptionsMax: 64,
+  /** Shortest time between two notices that the same session has gone on, in milliseconds. */
+  mcpNoticesMs: 100,
+  /** Characters of a session as a resource of MCP; of a longer one its end. */
+  mcpTranscriptCharactersMax: 1_048_576,
   /** Time for the last words to those who still wait after that, in milliseconds. */
   farewellMs: 500,
 } as const;

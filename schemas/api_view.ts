@@ -5,6 +5,7 @@ import { Failure } from "./failure.ts";
 import { Digest, RootAddress } from "./ids.ts";
 import { Json } from "./json.ts";
 import { QuestionSubject } from "./question.ts";
+import { TurnWait, WaitReason } from "./recovery.ts";
 import { Labels, SpawnName } from "./spawned.ts";
 import { TurnOutcome } from "./turn_outcome.ts";
 
@@ -27,6 +28,17 @@ export const ApiTurn = z.discriminatedUnion("state", [
 /** How a turn ended, or that it goes on. */
 export type ApiTurn = z.infer<typeof ApiTurn>;
 
+/** What a turn waits for since its model failed. */
+export const ApiWait = z.strictObject({
+  ...TurnWait.pick({ turn: true, reason: true, category: true, kind: true, strategy: true }).shape,
+  ...TurnWait.pick({ attempt: true, maximum: true }).shape,
+  /** In milliseconds since the epoch; absent if only a person ends the wait. */
+  next_retry_at: z.number().exactOptional(),
+  last_error: Failure,
+});
+/** What a turn waits for since its model failed. */
+export type ApiWait = z.infer<typeof ApiWait>;
+
 /** One agent. */
 export const AgentView = z.strictObject({
   address: AgentAddress,
@@ -40,6 +52,8 @@ export const AgentView = z.strictObject({
   /** In milliseconds since the epoch. */
   created_at: z.number(),
   status: z.enum(["active", "quarantined"]),
+  /** Set while its turn waits since its model failed. */
+  waiting: ApiWait.exactOptional(),
   /** Last entry of its journal. */
   seq: z.int().min(0),
 });
@@ -70,6 +84,7 @@ export const ApiTreeLine = z.strictObject({
   since: z.number().exactOptional(),
   is_live: z.boolean(),
   restarts: z.int().min(0),
+  reason: WaitReason.exactOptional(),
   waits: z.array(z.string()),
   budget: z.record(z.string(), z.strictObject({ spent: z.number(), limit: z.number() })),
   trouble: z.string().exactOptional(),

@@ -1,5 +1,6 @@
 /** `troupe.yaml`: what the operator of the host decides. A project folder never overrides it. */
 import { z } from "zod";
+import { ApiConfig } from "./api_config.ts";
 import { ApprovalPolicy, EffectClass, RiskLevel } from "./tool.ts";
 import { Capability } from "./principal.ts";
 import { ImplementationRef } from "./governance.ts";
@@ -93,6 +94,8 @@ export const HostConfig = z.strictObject({
   models: ModelConfigs.default({}),
   /** Secrets by name, never by value: where each one is. They are taken out of everything that comes in. */
   secrets: SecretSources.default({}),
+  /** Who else may use the actor API, besides who shows a token of the store. */
+  api: ApiConfig.prefault({}),
 });
 /** The host's configuration. */
 export type HostConfig = z.infer<typeof HostConfig>;

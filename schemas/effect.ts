@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { Budget } from "./budget.ts";
 import { CallRound, CallTask, SampleMessages } from "./call_pause.ts";
-import { CatalogRef, EntryRef, ResolvedCatalog } from "./catalog.ts";
+import { EntryRef, ResolvedCatalog } from "./catalog.ts";
 import { AgentWork } from "./child_agent.ts";
 import { Failure } from "./failure.ts";
 import { Digest, IntentId, RootAddress, ServerId, TaskId } from "./ids.ts";
@@ -11,7 +11,7 @@ import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
 import { McpDeclaration } from "./manifest.ts";
 import { McpEra } from "./mcp_revision.ts";
-import { HistoryItem, ToolChoice } from "./model.ts";
+import { GenerateArgs } from "./generate.ts";
 import { QuestionSubject, WholeText } from "./question.ts";
 import { NextDueArgs } from "./schedule.ts";
 import { EffectClass, Mechanism } from "./tool.ts";
@@ -42,21 +42,6 @@ export const PortKind = z.enum([
 ]);
 /** A kind of effect. */
 export type PortKind = z.infer<typeof PortKind>;
-
-const generateArgs = z.strictObject({
-  model: z.string().max(200),
-  turn: z.int().min(1),
-  step: z.int().min(0),
-  catalog: CatalogRef,
-  /** What this step adds to the conversation; the rest is in the journal already. */
-  append: z.array(HistoryItem),
-  toolChoice: ToolChoice,
-  maxOutputTokens: z.int().min(1),
-  /** Which attempt of this step at this model; absent on the first. */
-  attempt: z.int().min(2).optional(),
-  /** What the session may still spend, if that is bounded: the intent is the reservation, and starts once it is durable. */
-  budget: Budget.pick({ tokens: true, cost_usd: true }).exactOptional(),
-});
 
 const toolArgs = z.strictObject({
   invocation: z.string().max(128),
@@ -94,7 +79,7 @@ const capabilities = z.array(McpCapability).max(McpCapability.options.length);
 
 /** Arguments of each kind of effect. */
 export const portArgs = {
-  "model.generate": generateArgs,
+  "model.generate": GenerateArgs,
   /** `round`: the tool wanted a person's answer first, and this is how the call goes on. */
   "tool.call": toolArgs.extend({ round: CallRound.optional() }),
   "tool.verify": toolArgs,

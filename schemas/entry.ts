@@ -5,6 +5,7 @@ import { Digest, IntentId, RootAddress, RootKind } from "./ids.ts";
 import { Json } from "./json.ts";
 import { CommandRef } from "./message.ts";
 import { Labels, SpawnName } from "./spawned.ts";
+import { TraceId } from "./trace.ts";
 
 /** Version of the entry format that this release writes. */
 export const entryVersion = 1;
@@ -69,12 +70,15 @@ export const InputBody = z.strictObject({
   message: z.looseObject({ type: z.string() }),
   command: CommandRef.optional(),
   sender: RootAddress.optional(),
+  /** The trace that it belongs to, if who gave the command named one. No machine sees it. */
+  trace: TraceId.exactOptional(),
 });
 /** Body of `input`. */
 export interface InputBody {
   readonly message: { readonly type: string } & Record<string, Json>;
   readonly command?: CommandRef | undefined;
   readonly sender?: RootAddress | undefined;
+  readonly trace?: TraceId;
 }
 
 /** Body of `checkpoint`: truth, not cache (K21). */

@@ -111,6 +111,7 @@ export const FailureCode = z.enum([
   "provider_round_limit_exceeded",
   // Turn and session.
   "turn_canceled",
+  "turn_not_waiting",
   "budget_exceeded",
   "budget_exhausted",
   "cancels_waiting",

@@ -158,6 +158,7 @@ export const failureKinds = {
   model_refused: "policy_refusal",
   provider_round_limit_exceeded: "other",
   turn_canceled: "canceled",
+  turn_not_waiting: "call_invalid",
   budget_exceeded: "policy_refusal",
   budget_exhausted: "policy_refusal",
   cancels_waiting: "rate_limit",

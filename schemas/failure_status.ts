@@ -26,6 +26,8 @@ const statuses: { readonly [code: string]: number } = {
   host_not_allowed: 403,
   origin_not_allowed: 403,
   scope_missing: 403,
+  approver_in_chain: 403,
+  answerer_refused: 403,
   rights_exceeded: 403,
   session_not_yours: 403,
   capability_missing: 403,
@@ -77,6 +79,12 @@ const statuses: { readonly [code: string]: number } = {
   store_busy: 503,
   report_unconfirmed: 503,
   store_full: 507,
+  // What somebody else was to do, and did not in time.
+  tool_timed_out: 504,
+  command_timed_out: 504,
+  model_timed_out: 504,
+  mcp_connect_timed_out: 504,
+  http_timed_out: 504,
   store_fenced: 503,
   runtime_stopped: 503,
 };

@@ -31,7 +31,15 @@ export const TaskNews = z.string().regex(/^tsk_[0-9A-HJKMNP-TV-Z]{26}(?:#[1-9][0
 export type TaskNews = z.infer<typeof TaskNews>;
 
 /** The kinds of root actors that this release knows; the first part of a root's address. */
-export const RootKind = z.enum(["session", "catalog", "connection", "schedule", "supervisor", "task"]);
+export const RootKind = z.enum([
+  "session",
+  "catalog",
+  "connection",
+  "schedule",
+  "supervisor",
+  "task",
+  "audit",
+]);
 /** A kind of root actor. */
 export type RootKind = z.infer<typeof RootKind>;
 

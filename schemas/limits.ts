@@ -4,6 +4,7 @@ import { fixtureLimits } from "./fixture_limits.ts";
 import { httpLimits } from "./http_limits.ts";
 import { modelLimits } from "./model_limits.ts";
 import { oauthLimits } from "./oauth_limits.ts";
+import { recoveryLimits } from "./recovery_limits.ts";
 import { roundLimits } from "./round_limits.ts";
 import { scheduleLimits } from "./schedule_limits.ts";
 import { storeCallerLimits } from "./store_limits.ts";
@@ -266,9 +267,8 @@ export const limits = {
   mcpTaskIdCharactersMax: 1_024,
   mcpTaskMessageCharactersMax: 500,
   ...roundLimits,
-
   ...oauthLimits,
-
+  ...recoveryLimits,
   ...budgetLimits,
   ...commandLimits,
   ...taskLimits,

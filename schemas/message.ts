@@ -1,5 +1,6 @@
 /** What roots may be told: the inputs of each kind of root, and the replies they give. */
 import { z } from "zod";
+import { AuditInput, AuditMessage } from "./access.ts";
 import { AgentDefinition } from "./agent.ts";
 import { Budget } from "./budget.ts";
 import { CancelScope } from "./cancel.ts";
@@ -19,6 +20,7 @@ import { SessionScope } from "./profile.ts";
 import { Json } from "./json.ts";
 import { RefreshRule } from "./refresh.ts";
 import { ScheduleInput } from "./schedule.ts";
+import { Recovery } from "./recovery.ts";
 import { ChildSpec, SupervisorPolicy } from "./supervision.ts";
 import { TaskInput, taskLetters, TaskMessage } from "./task.ts";
 import { TurnOutcome } from "./turn_outcome.ts";
@@ -79,6 +81,8 @@ export const SessionMessage = z.discriminatedUnion("type", [
     /** Prompts that wait end too, whatever the scope: they may have been done in a part that is lost. */
     prompts: z.literal("all").exactOptional(),
   }),
+  /** Lets a turn go on that waits since its model failed. Answered as its prompt is, once the turn has ended. */
+  z.strictObject({ type: z.literal("session.resume") }),
   /** Answers for the whole session end: those that a principal gave, or all (DM-36). */
   z.strictObject({ type: z.literal("session.revoke"), principal: Principal.optional() }),
   z.strictObject({ type: z.literal("session.relay"), to: RootAddress, text }),
@@ -189,6 +193,8 @@ export const rootInputs = {
     installation: InstallationId.optional(),
     /** Besides that of its agent: the stricter one counts, field by field. */
     budget: Budget.optional(),
+    /** How its turns go on after failures of the model. */
+    recovery: Recovery.exactOptional(),
     /** Set for child agents. */
     parent: Parentage.exactOptional(),
   }),
@@ -210,6 +216,7 @@ export const rootInputs = {
   schedule: ScheduleInput,
   supervisor: z.strictObject({ address: RootAddress, policy: SupervisorPolicy }),
   task: TaskInput,
+  audit: AuditInput,
 } as const;
 
 /** Messages of each kind of root. */
@@ -220,6 +227,7 @@ export const rootMessages = {
   schedule: ScheduleMessage,
   supervisor: SupervisorMessage,
   task: TaskMessage,
+  audit: AuditMessage,
 } as const;
 
 /** Types of the messages that each kind of root takes: a stream with another one is a later release's (B128). */
@@ -230,6 +238,7 @@ export const messageTypes: { readonly [K in RootKind]: ReadonlySet<string> } = {
   schedule: typesOf(ScheduleMessage),
   supervisor: typesOf(SupervisorMessage),
   task: typesOf(TaskMessage),
+  audit: typesOf(AuditMessage),
 };
 
 function typesOf(

@@ -106,6 +106,8 @@ export const HistoryItem = z.discriminatedUnion("type", [
     /** Of news of a resource, its server and its URI: it is told once. */
     about: z.string().max(limits.mcpSubscribedUriCharactersMax + 100).exactOptional(),
   }),
+  /** The model's answer was cut off: it is asked to go on. */
+  z.strictObject({ type: z.literal("continuation") }),
   z.strictObject({ type: z.literal("result"), callId: z.string(), name: z.string(), outcome: IntentId }),
   z.strictObject({
     type: z.literal("refusal"),

@@ -38,7 +38,9 @@ const scriptedFailure = z.strictObject({
   code: ModelErrorCode,
   message: z.string().max(1_000).default("The script says so"),
   retry_after_ms: z.int().min(0).max(limits.retryAfterToldMsMax).optional(),
-  times: z.int().min(1).max(limits.attemptsIdempotentMax).optional(),
+  /** With `model_schema_unsupported`: the tool whose schema it is. Then it fails while it is told of that tool. */
+  tool: z.string().max(128).optional(),
+  times: z.int().min(1).max(1_000).optional(),
 });
 
 /** One prepared answer: text, calls, or a failure. */
@@ -68,6 +70,8 @@ const scriptedConversation = z.strictObject({
 /** A script: AR-32's capabilities unless it declares others. */
 export const Script = z.strictObject({
   capabilities: ModelCapabilities.partial().default({}),
+  /** Requests that are answered at once; without it any number. */
+  concurrency: z.int().min(1).exactOptional(),
   /** For every conversation that has no answers of its own. */
   answers,
   conversations: z.array(scriptedConversation).max(scriptLimits.scriptConversationsMax).exactOptional(),

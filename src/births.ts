@@ -1,4 +1,5 @@
 /** The roots that a runtime brings into the world: its supervisor, and sessions with their catalogs, connections and schedules. */
+import type { z } from "zod";
 import type { Holder } from "../actors/child_rights.ts";
 import { childServers } from "./agents/child_servers.ts";
 import type { Lineage } from "./agents/lineage.ts";
@@ -7,12 +8,13 @@ import type { Parentage } from "../schemas/child_agent.ts";
 import { movedHome } from "./host/session_home.ts";
 import { notYours } from "../actors/session_close.ts";
 import { connectionAddress, type RootAddress, type RootKind, sessionOf } from "../schemas/ids.ts";
-import type { Json } from "../schemas/json.ts";
+import { type Json, keepCanonical } from "../schemas/json.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import { rootInputs, rootMessages, type SessionServer } from "../schemas/message.ts";
 import { localOperator, principalText } from "../schemas/principal.ts";
 import type { ScheduleInput } from "../schemas/schedule.ts";
 import type { TaskInput } from "../schemas/task.ts";
+import { deepFreeze, throughJson } from "./canonical.ts";
 import { submit } from "./kernel/command.ts";
 import { type Birth, create, type Spawned } from "./kernel/create.ts";
 import { type BirthRows, createOnce, type Made } from "./kernel/create_once.ts";
@@ -67,6 +69,7 @@ export async function createSession(
       scope: draft.scope,
       installation: kernel.journal.format.installation,
       budget: draft.budget,
+      ...(draft.recovery === undefined ? {} : { recovery: draft.recovery }),
       ...(parent === undefined ? {} : { parent }),
     }, { title, ...(parent === undefined ? {} : { parent: parent.task }), ...bornAs(spawned) }),
   ];
@@ -198,6 +201,24 @@ export function createTask(kernel: Kernel, input: TaskInput): Promise<void> {
   return bear(kernel, "task", input, { title: input.title });
 }
 
+/** Sources that were parsed: those that come with the program are the same in every catalog, and large. */
+const parsedSources = new WeakMap<object, CatalogInput["sources"]>();
+
+type CatalogInput = z.infer<typeof rootInputs.catalog>;
+
+function parseCatalog(input: { readonly [key: string]: unknown }): CatalogInput {
+  const { sources } = input;
+  const known = typeof sources === "object" && sources !== null ? parsedSources.get(sources) : undefined;
+  if (known !== undefined) {
+    return { ...rootInputs.catalog.parse({ ...input, sources: [] }), sources: known };
+  }
+  const parsed = rootInputs.catalog.parse(input);
+  const plain = deepFreeze(throughJson(parsed.sources));
+  keepCanonical(plain);
+  parsedSources.set(sources as object, plain);
+  return parsed;
+}
+
 /** Creates a root. Parses its input by its schema: what cannot be read back is never written. */
 export function bear(
   kernel: Kernel,
@@ -205,8 +226,10 @@ export function bear(
   input: { readonly address: RootAddress } & { readonly [key: string]: unknown },
   rest: Pick<Birth, "title" | "parent" | "spawned" | "rows">,
 ): Promise<void> {
-  const parsed = rootInputs[kind].parse(input);
-  return create(kernel, { address: input.address, kind, input: parsed as unknown as Json, ...rest });
+  const parsed = kind === "catalog" ? parseCatalog(input) : rootInputs[kind].parse(input);
+  // Without what is not there, so that what is needs no copy to be plain JSON.
+  const present = Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined));
+  return create(kernel, { address: input.address, kind, input: present as Json, ...rest });
 }
 
 function bornAs(session: SpawnedSession | undefined): Pick<Birth, "spawned" | "rows"> {

@@ -1,9 +1,15 @@
 /** Canonical JSON: one text for one value, for hashes and comparisons (K5). */
 import { canonicalJson, type Json } from "../schemas/json.ts";
 
+/** Values that are plain and frozen through and through: large ones come again and again. */
+const known = new WeakSet<object>();
+
 /** A value as the journal will give it back: what a machine is handed, live and in replay. Drops undefined fields. */
 export function throughJson<T>(value: T): T {
-  if (isPlain(value, 0)) return deepFreeze(value);
+  if (isPlain(value, 0)) {
+    if (typeof value === "object" && value !== null) known.add(deepFreeze(value));
+    return value;
+  }
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
@@ -12,6 +18,7 @@ function isPlain(value: unknown, depth: number): boolean {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return true;
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
   if (typeof value !== "object" || depth > 32) return false;
+  if (known.has(value)) return true;
   if (Array.isArray(value)) {
     for (const item of value) if (!isPlain(item, depth + 1)) return false;
     return true;

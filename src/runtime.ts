@@ -226,7 +226,7 @@ type RuntimeParts = Pick<
 function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly redactor: Redactor }): Runtime {
   const { kernel, journal, programs } = parts;
   const send: Runtime["send"] = (session, message, given) => {
-    const { key, by } = givenBy(given);
+    const { key, by, trace } = givenBy(given);
     const parsed = rootMessages.session.safeParse(message);
     if (!parsed.success) {
       const problem = parsed.error.issues[0];
@@ -246,7 +246,7 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
     refuseForeign(kernel, session, data);
     const ref = { principal: principalText(by), key: key ?? kernel.seams.nextId("cmd") };
     const isFresh = key === undefined;
-    return submit(kernel, { root: session, message: data as never, ref, isFresh });
+    return submit(kernel, { root: session, message: data as never, ref, isFresh, trace });
   };
   const give = async (
     session: RootAddress,

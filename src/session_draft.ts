@@ -26,6 +26,8 @@ export interface SessionDraft {
   /** What it may spend in all, besides what its agent says: the stricter one counts, field by field. */
   readonly budget?: Budget | undefined;
   readonly title?: string;
+  /** How its turns go on after failures of the model; without it they are tried a few times, and fail. */
+  readonly recovery?: AgentDefinition["recovery"] | undefined;
   /** Set for the session of a child agent. */
   readonly parent?: Parentage;
 }

@@ -4,6 +4,7 @@ import type { BirthRows } from "./kernel/create_once.ts";
 import type { CommandRef } from "../schemas/message.ts";
 import { localOperator, type Principal } from "../schemas/principal.ts";
 import type { Labels } from "../schemas/spawned.ts";
+import type { TraceId } from "../schemas/trace.ts";
 import type { SessionDraft } from "./session_draft.ts";
 
 /** A session that somebody wants by the API. */
@@ -24,12 +25,12 @@ export interface GivenBy {
   readonly key?: string | undefined;
   /** The operator at this machine, if nobody else is said. */
   readonly by?: Principal | undefined;
+  /** The trace that it belongs to: stands in the journal beside it, and goes with the calls of its turn (GA-27). */
+  readonly trace?: TraceId | undefined;
 }
 
 /** Who gives a command. A text is a key of the operator's. */
-export function givenBy(
-  given: string | GivenBy = {},
-): { readonly key: string | undefined; readonly by: Principal } {
-  const { key, by = localOperator } = typeof given === "string" ? { key: given } : given;
-  return { key, by };
+export function givenBy(given: string | GivenBy = {}): GivenBy & { readonly by: Principal } {
+  const own = typeof given === "string" ? { key: given } : given;
+  return { ...own, by: own.by ?? localOperator };
 }

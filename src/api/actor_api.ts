@@ -11,7 +11,8 @@ import type { ApiError } from "../../schemas/api_error.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import { principalText } from "../../schemas/principal.ts";
-import { ApiFailure, describeError } from "./api_failure.ts";
+import type { TraceId } from "../../schemas/trace.ts";
+import { ApiFailure, describeError, notFound, questionNotFound } from "./api_failure.ts";
 import type { ApiCallContext, ApiParts } from "./api_parts.ts";
 import type { Caller } from "./caller.ts";
 import { exportSession } from "./export_session.ts";
@@ -30,6 +31,8 @@ export interface ApiRequest {
   readonly params: unknown;
   /** Makes a repeat harmless; every command needs one. */
   readonly key?: string | undefined;
+  /** The trace that the request belongs to, as the carrier has checked it. */
+  readonly trace?: TraceId | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -126,7 +129,7 @@ export class ActorApi {
   }
 
   /** Checks, in this order: the method, the right, the key, the parameters. Ownership is the method's own. */
-  #open({ caller, method, params, key, signal }: ApiRequest): {
+  #open({ caller, method, params, key, trace, signal }: ApiRequest): {
     readonly method: ApiMethod;
     readonly context: ApiCallContext;
     readonly given: unknown;
@@ -140,13 +143,23 @@ export class ActorApi {
     if (kind === "command") checkKey(known, key);
     const parsed = schema.safeParse(params ?? {});
     if (!parsed.success) {
-      const [issue] = parsed.error.issues;
+      const foreign = parsed.error.issues.map(({ path: [name] }) => idFailure(name, params));
+      const [first] = foreign;
+      if (first !== undefined && !foreign.includes(undefined)) throw first;
+      const issue = parsed.error.issues.find((_, at) => foreign[at] === undefined);
       const at = issue?.path.map(String).join(".") || "the request";
       throw new ApiFailure("params_invalid", `Cannot ${known}: ${at}: ${issue?.message ?? "not accepted"}`);
     }
-    const context = { parts: this.#parts, caller, key: key ?? "", signal };
+    const context = { parts: this.#parts, caller, key: key ?? "", trace, signal };
     return { method: known, context, given: parsed.data };
   }
+}
+
+/** What is no id at all is refused as one that is somebody else's, byte for byte (CM-19); undefined if it is not about an id. */
+function idFailure(name: PropertyKey | undefined, params: unknown): ApiFailure | undefined {
+  if (typeof name !== "string" || typeof Object(params)[name] !== "string") return undefined;
+  if (name === "question") return questionNotFound();
+  return name === "address" || name === "parent" || name === "before" ? notFound() : undefined;
 }
 
 function unknownMethod(method: string): ApiFailure {

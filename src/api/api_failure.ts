@@ -24,6 +24,11 @@ export function notFound(): ApiFailure {
   return new ApiFailure("agent_not_found", "There is no such agent: see list");
 }
 
+/** The same for questions. */
+export function questionNotFound(): ApiFailure {
+  return new ApiFailure("question_not_found", "There is no such question: see questions");
+}
+
 const passing: ReadonlySet<string> = new Set([
   "mailbox_full",
   "store_busy",

@@ -1,6 +1,7 @@
 /** What the methods of the API are carried out with. */
 import type { HostConfig } from "../../schemas/config.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
+import type { TraceId } from "../../schemas/trace.ts";
 import type { ActingHost } from "../host/host.ts";
 import type { Declarer } from "../host/declarer.ts";
 import type { ProgramDesk } from "../programs/program_desk.ts";
@@ -31,6 +32,8 @@ export interface ApiCallContext {
   readonly caller: Caller;
   /** What makes a repeat of a command harmless. Set for commands, and only for them. */
   readonly key: string;
+  /** Goes with what a command leads to (GA-27). */
+  readonly trace?: TraceId | undefined;
   /** Aborts when the caller has gone. What was accepted goes on. */
   readonly signal: AbortSignal;
 }

@@ -10,8 +10,18 @@ export interface RequestHead {
   readonly peer: string;
 }
 
+/** A refusal, as it is written down. */
+export interface Refused {
+  readonly code: string;
+  readonly peer: string;
+  readonly principal?: string | undefined;
+  readonly method?: string | undefined;
+}
+
 /** Finds out who asks. */
 export interface Authenticator {
+  /** Hears of everybody who was refused, for the record. */
+  onRefused?(refused: Refused): void;
   /**
    * Who asks, with the rights that its token has by now. A refusal, and nothing thrown, if the head shows nobody: every
    * such refusal is `token_invalid` with the same text, whatever was wrong, so that nothing is learned by trying.

@@ -6,6 +6,10 @@ import type { Principal } from "../../schemas/principal.ts";
 export interface Caller {
   readonly principal: Principal;
   readonly scopes: ReadonlySet<ApiScope>;
+  /** Aborts once the token does not hold any more: what is still being answered ends then. */
+  readonly ended?: AbortSignal | undefined;
+  /** When it ends by itself, in milliseconds since the epoch, if nothing else tells. */
+  readonly untilMs?: number | undefined;
   /** The connection whose end tells that the program is gone; without one, its heartbeat tells. */
   readonly connection?: string | undefined;
 }

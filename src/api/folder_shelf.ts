@@ -3,10 +3,11 @@ import { ConfigError } from "../config_file.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import type { Env } from "../host/home.ts";
 import { openDirectory } from "../host/host_models.ts";
-import { loadAgent } from "../host/agent_folder.ts";
+import { loadAgent, type LoadedAgent } from "../host/agent_folder.ts";
 import type { SessionHome } from "../host/session_home.ts";
 import type { Seams } from "../seams.ts";
 import type { AgentShelf } from "./agent_shelf.ts";
+import { SharedRead } from "./shared_read.ts";
 
 /** What is offered. */
 export interface FolderShelfOptions {
@@ -30,6 +31,7 @@ export async function openFolderShelf(options: FolderShelfOptions): Promise<Agen
     ? { models: await openDirectory(host.config, host.env) }
     : {};
   const paths = new Map<string, string>();
+  const reads = new Map<string, SharedRead<LoadedAgent>>();
   for (const path of agents) {
     const { definition: { name } } = await loadAgent(path, { cwd, digest, ...models });
     const other = paths.get(name);
@@ -38,6 +40,7 @@ export async function openFolderShelf(options: FolderShelfOptions): Promise<Agen
       throw new ConfigError(message, path, { line: 1, column: 1 });
     }
     paths.set(name, path);
+    reads.set(name, new SharedRead(() => loadAgent(path, { cwd, digest, ...models })));
   }
   const placeOf = (agent: SessionHome["agent"]): SessionHome => ({
     agent,
@@ -48,9 +51,8 @@ export async function openFolderShelf(options: FolderShelfOptions): Promise<Agen
     names: [...paths.keys()],
     place: placeOf({ kind: "inline" }),
     find: async (name) => {
-      const path = paths.get(name);
-      if (path === undefined) return undefined;
-      const loaded = await loadAgent(path, { cwd, digest, ...models });
+      const loaded = await reads.get(name)?.get();
+      if (loaded === undefined) return undefined;
       return { ...loaded, place: placeOf(loaded.home) };
     },
   };

@@ -1,10 +1,13 @@
 /** `questions` and `answer`: what waits for a person, and the decision. */
 import type { ApiGiven, ApiResult } from "../../schemas/api.ts";
 import { answerQuestion } from "../host/answering.ts";
-import { ApiFailure } from "./api_failure.ts";
+import { ApiFailure, questionNotFound } from "./api_failure.ts";
+import type { Caller } from "./caller.ts";
 import type { ApiCallContext } from "./api_parts.ts";
-import { isVisible, sessionFor } from "./visible.ts";
-import { sessionsAbove } from "../ancestors.ts";
+import { isVisible, ownerOf, sessionFor } from "./visible.ts";
+import { type RootRecords, sessionsAbove } from "../ancestors.ts";
+import { principalText } from "../../schemas/principal.ts";
+import type { RootAddress } from "../../schemas/ids.ts";
 
 /** The open questions of agents that the caller can see. */
 export function questions(
@@ -37,8 +40,17 @@ export async function answer(
 ): Promise<ApiResult<"answer">> {
   const root = question.slice(0, Math.max(question.lastIndexOf("#"), 0));
   if (!isVisible(runtime.kernel.records, caller, root)) {
-    throw new ApiFailure("question_not_found", "There is no such question: see questions");
+    throw questionNotFound();
   }
+  refuseRequester(runtime.kernel.records, caller, root);
   await answerQuestion(runtime, question, { ...given, by: caller.principal });
   return { question, decision: given.decision };
+}
+
+/** Whoever asked does not decide, whatever the host lets programs do: the agents above the call, and the program that began them (B26). */
+function refuseRequester(records: RootRecords, { principal }: Caller, root: RootAddress): void {
+  if (principal.kind !== "program" && principal.kind !== "agent") return;
+  const agents = sessionsAbove(records, root).map((session) => session.replace(/^session\//, "agent:"));
+  if (![...agents, ownerOf(records, root)].includes(principalText(principal))) return;
+  throw new ApiFailure("approver_in_chain", "Who asked for this may not decide it: somebody else does");
 }

@@ -7,9 +7,11 @@ import type { ApiGiven, ApiResult, SpawnRights } from "../../schemas/api.ts";
 import type { Json } from "../../schemas/json.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
 import { principalText } from "../../schemas/principal.ts";
+import { Recovery } from "../../schemas/recovery.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
 import { canonicalBytes } from "../canonical.ts";
 import { writeHome } from "../host/session_home.ts";
+import { firstPromptKey } from "../kernel/forget_commands.ts";
 import { builtinSources } from "../tools/builtin.ts";
 import type { OfferedAgent } from "./agent_shelf.ts";
 import { ApiFailure } from "./api_failure.ts";
@@ -23,7 +25,7 @@ export async function spawn(
   context: ApiCallContext,
   given: ApiGiven<"spawn">,
 ): Promise<ApiResult<"spawn">> {
-  const { parts, caller, key } = context;
+  const { parts, caller, key, trace } = context;
   if (given.parent !== undefined) {
     const parent = sessionFor(context, given.parent);
     if (parent.parent !== undefined) throw new ApiFailure("session_not_yours", notYours(parent.parent));
@@ -49,6 +51,7 @@ export async function spawn(
       mode,
       scope,
       budget: given.budget,
+      recovery: agent.recovery ?? Recovery.parse({}),
       title: given.title ?? given.name ?? agent.name,
     },
     ref: { principal: principalText(caller.principal), key },
@@ -67,8 +70,9 @@ export async function spawn(
   if (given.prompt !== undefined && isNew) {
     // A key of its own that follows from this one: a repeat after a crash in between gives the same prompt, once.
     const { accepted } = await runtime.prompt(address, given.prompt, {
-      key: promptKey(key),
+      key: firstPromptKey(key),
       by: caller.principal,
+      trace,
     });
     await accepted();
   }
@@ -77,11 +81,6 @@ export async function spawn(
     await parts.fates.end(connection);
   }
   return { address, is_new: isNew };
-}
-
-/** The key of the first prompt. Clients' keys have no control characters, so it is nobody else's. */
-function promptKey(key: string): string {
-  return `${key}\u001fprompt`;
 }
 
 async function agentOf(

@@ -13,7 +13,7 @@ const Begun = z.looseObject({ task_run_id: TaskId });
 
 /** Begins a child agent of a session. What a child cannot be given is refused, never left out. */
 export async function spawnChild(
-  { parts: { runtime }, caller, key }: ApiCallContext,
+  { parts: { runtime }, caller, key, trace }: ApiCallContext,
   given: ApiGiven<"spawn"> & { readonly parent: string },
 ): Promise<ApiResult<"spawn">> {
   const { parent, agent, prompt } = given;
@@ -34,7 +34,7 @@ export async function spawnChild(
     tool: "subagent_spawn",
     arguments: { content: prompt, ...await profileOf(runtime, parent, agent) },
   };
-  const { report } = await runtime.call(parent, call, { key, by: caller.principal });
+  const { report } = await runtime.call(parent, call, { key, by: caller.principal, trace });
   const { call: ended, failure } = await report;
   if (ended === undefined || ended.outcome !== "succeeded") {
     const why = ended?.failure ?? failure;

@@ -1,12 +1,17 @@
 /** The simplest authenticator: one token, in a file beside the store that its owner alone can read. */
 import { ApiScope } from "../../schemas/api_scope.ts";
 import { localOperator } from "../../schemas/principal.ts";
-import { createToken, isSameToken } from "../door/token.ts";
+import { createApiToken, isSameToken } from "../door/token.ts";
 import { realStorePath } from "../journal/store_file.ts";
 import { replaceFile } from "../host/replace_file.ts";
 import type { Seams } from "../seams.ts";
 import { ApiFailure } from "./api_failure.ts";
 import type { Authenticator } from "./authenticator.ts";
+
+/** The token of a header `Authorization`; empty if it holds none. */
+export function bearerOf(authorization: string | undefined): string {
+  return /^Bearer +([^ ]+)$/i.exec(authorization ?? "")?.[1] ?? "";
+}
 
 /** The one refusal of whoever shows no token, or another one. */
 export function tokenInvalid(): ApiFailure {
@@ -19,8 +24,8 @@ export interface TokenFile extends Authenticator {
   readonly token: string;
 }
 
-const tokenPattern = /^[0-9a-f]{64}\n?$/;
-const bearer = /^Bearer +([^ ]+)$/i;
+/** Files of earlier releases hold the bits alone. */
+const tokenPattern = /^(?:tr_[0-9a-f]{68}|[0-9a-f]{64})\n?$/;
 
 /**
  * Reads the token of the store at `location`, `<store>.token`; makes it if there is none. Refuses a file that others may
@@ -37,8 +42,7 @@ export async function openTokenFile(location: string, digest: Seams["digest"]): 
     path,
     token,
     authenticate: async ({ authorization }) => {
-      const [, shown = ""] = bearer.exec(authorization ?? "") ?? [];
-      return await isSameToken(shown, token, digest) ? caller : tokenInvalid();
+      return await isSameToken(bearerOf(authorization), token, digest) ? caller : tokenInvalid();
     },
   };
 }
@@ -58,7 +62,7 @@ async function readOrMake(path: string): Promise<string> {
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
-  const token = await createToken();
+  const token = await createApiToken();
   await replaceFile(path, new TextEncoder().encode(`${token}\n`));
   return token;
 }

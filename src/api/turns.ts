@@ -36,8 +36,8 @@ export async function cancel(
   { address, reason = "Canceled by the API", ...order }: ApiGiven<"cancel">,
 ): Promise<ApiResult<"cancel">> {
   sessionFor(context, address);
-  const { parts: { runtime }, key, caller } = context;
-  return await cancelSession(runtime, address, { reason, ...order }, { key, by: caller.principal });
+  const { parts: { runtime }, key, trace, caller } = context;
+  return await cancelSession(runtime, address, { reason, ...order }, { key, by: caller.principal, trace });
 }
 
 /** Ends a session for good; resolves once nothing of it runs. */
@@ -46,9 +46,9 @@ export async function stop(
   { address, strictness = "forced", reason = "Stopped by the API" }: ApiGiven<"stop">,
 ): Promise<ApiResult<"stop">> {
   sessionFor(context, address);
-  const { parts: { runtime }, key, caller } = context;
+  const { parts: { runtime }, key, trace, caller } = context;
   const message = { type: "session.close" as const, strictness, reason };
-  const { accepted, reply } = await runtime.send(address, message, { key, by: caller.principal });
+  const { accepted, reply } = await runtime.send(address, message, { key, by: caller.principal, trace });
   await accepted();
   const { status, value } = await reply;
   const refused = status === "failed" ? Failure.safeParse(peek(value, "failure")) : undefined;
@@ -62,8 +62,8 @@ async function give(
   text: string,
 ): ReturnType<ApiCallContext["parts"]["runtime"]["prompt"]> {
   sessionFor(context, address);
-  const { parts: { runtime }, key, caller } = context;
-  return await runtime.prompt(address, text, { key, by: caller.principal });
+  const { parts: { runtime }, key, trace, caller } = context;
+  return await runtime.prompt(address, text, { key, by: caller.principal, trace });
 }
 
 /** What comes within the time; undefined if it does not, or if nobody waits any more. */

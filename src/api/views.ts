@@ -1,6 +1,7 @@
 /** `get`, `list`, `tree`, `budget` and `why`: what can be known of agents. */
 import type { ApiGiven, ApiResult } from "../../schemas/api.ts";
-import type { AgentView } from "../../schemas/api_view.ts";
+import type { AgentView, ApiWait } from "../../schemas/api_view.ts";
+import type { TurnWait } from "../../schemas/recovery.ts";
 import { apiLimits } from "../../schemas/api_limits.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import { type RootAddress, rootKindOf } from "../../schemas/ids.ts";
@@ -9,6 +10,7 @@ import { throughJson } from "../canonical.ts";
 import { readBudget } from "../records/budget_fold.ts";
 import { explain } from "../why/reason.ts";
 import { RootViews } from "../why/root_view.ts";
+import { readStandingWait } from "../why/standing_wait.ts";
 import { readTree, type TreeLine } from "../why/tree.ts";
 import { notFound } from "./api_failure.ts";
 import type { ApiCallContext } from "./api_parts.ts";
@@ -47,6 +49,7 @@ async function viewOf({ parts: { runtime } }: ApiCallContext, record: RootRecord
   const { address, title, name, labels, createdAt, status } = record;
   const parent = parentSession(record);
   const awake = runtime.kernel.roots.get(address);
+  const wait = status === "active" ? await readStandingWait(runtime.journal, address) : undefined;
   return {
     address,
     title,
@@ -56,10 +59,27 @@ async function viewOf({ parts: { runtime } }: ApiCallContext, record: RootRecord
     ...(parent === undefined ? {} : { parent }),
     created_at: createdAt,
     status,
+    ...(wait === undefined ? {} : { waiting: publishedWait(wait) }),
     // What is awake knows where it stands; but what is not durable is nobody's to know (K3).
     seq: awake === undefined || awake.unwritten > 0
       ? (await runtime.journal.readHead(address)).seq
       : awake.seq,
+  };
+}
+
+function publishedWait(
+  { turn, reason, category, kind, strategy, attempt, maximum, nextRetryAtMs, lastError }: TurnWait,
+): ApiWait {
+  return {
+    turn,
+    reason,
+    category,
+    kind,
+    strategy,
+    attempt,
+    maximum,
+    ...(nextRetryAtMs === null ? {} : { next_retry_at: nextRetryAtMs }),
+    last_error: lastError,
   };
 }
 
@@ -84,7 +104,7 @@ export async function treeOf(
 }
 
 function publishedLine(
-  { sinceMs, isLive, trouble, waits, budget, depth, address, name, title, state, restarts }: TreeLine,
+  { sinceMs, isLive, trouble, reason, waits, budget, depth, address, name, title, state, restarts }: TreeLine,
 ): ApiResult<"tree">["actors"][number] {
   return {
     depth,
@@ -95,6 +115,7 @@ function publishedLine(
     ...(sinceMs === undefined ? {} : { since: sinceMs }),
     is_live: isLive,
     restarts,
+    ...(reason === undefined ? {} : { reason }),
     waits: [...waits],
     budget: { ...budget },
     ...(trouble === undefined ? {} : { trouble }),

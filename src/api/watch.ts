@@ -4,9 +4,10 @@ import type { WatchEvent } from "../../schemas/api_view.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import { entryIn } from "../records/entry_view.ts";
 import type { ApiCallContext } from "./api_parts.ts";
+import { TurnWatch } from "./lost_turns.ts";
 import { TranscriptFold } from "./transcript.ts";
-import { treeOf } from "./views.ts";
 import { sessionFor } from "./visible.ts";
+import { watchState } from "./watch_state.ts";
 
 /** Watches until the caller has gone, or to the end of what is there. */
 export async function* watch(
@@ -15,25 +16,20 @@ export async function* watch(
 ): AsyncIterable<ApiResult<"watch">> {
   sessionFor(context, address);
   const { parts: { host }, signal } = context;
+  if (view === "state") return yield* watchState(context, { address, follow });
   // What stands in an entry may refer to an earlier one, so a transcript is folded from the beginning.
-  const from = view === "transcript" ? 1 : after + 1;
-  const pages = follow ? host.follow(address, from, signal) : host.readPages(address, from);
+  const isTranscript = view === "transcript";
   const transcript = new TranscriptFold();
-  if (view === "state") {
-    const { seq } = await host.readHead(address);
-    yield { type: "state", seq, actors: await treeOf(context, address) };
-  }
+  const turns = new TurnWatch(context, address);
+  const from = isTranscript ? 1 : after + 1;
+  const pages = follow ? host.follow(address, from, signal) : host.readPages(address, from);
   for await (const page of pages) {
     if (signal.aborted && !follow) return;
-    if (view === "state") {
-      const seq = page.at(-1)?.seq;
-      if (seq !== undefined) yield { type: "state", seq, actors: await treeOf(context, address) };
-    } else {
-      for (const entry of page) {
-        if (view === "transcript") yield* told(transcript, entry, after);
-        else yield { type: "entry", seq: entry.seq, entry: entryIn("event", entry) };
-      }
+    for (const entry of page) {
+      if (isTranscript) yield* told(transcript, entry, after);
+      else yield { type: "entry", seq: entry.seq, entry: entryIn("event", entry) };
     }
+    if (isTranscript) yield* await turns.take(page);
   }
 }
 

@@ -11,7 +11,12 @@ export const commands: { readonly [name: string]: CommandRow } = {
   init: { summary: "make the folder of a new agent", load: () => import("./init.ts") },
   run: { summary: "run one turn of an agent", load: () => import("./run.ts") },
   call: { summary: "call one tool of an agent, without a model", load: () => import("./call.ts") },
+  resume: { summary: "let a turn go on that waits for a person", load: () => import("./resume.ts") },
   serve: { summary: "let other programs begin and steer agents", load: () => import("./serve.ts") },
+  token: {
+    summary: "give programs access to the API, and take it away",
+    load: () => import("./token/token.ts"),
+  },
   demo: { summary: "play a scripted agent and replay what it did", load: () => import("./demo.ts") },
   sessions: { summary: "list sessions", load: () => import("./sessions.ts") },
   log: { summary: "show the journal of a session", load: () => import("./log.ts") },

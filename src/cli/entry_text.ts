@@ -4,6 +4,7 @@ import type { JsonObject } from "../../schemas/json.ts";
 import { ScheduleTimes } from "../../schemas/schedule.ts";
 import { previewArguments } from "../../actors/preview.ts";
 import { isPaused } from "../journal/named_blobs.ts";
+import { accessText, tokenReplyText } from "./access_text.ts";
 import { timesText } from "../schedule_text.ts";
 import { visible } from "../tools/visible.ts";
 import { noteText, ruleText } from "./note_text.ts";
@@ -23,6 +24,7 @@ function textOf({ kind, type, body }: Entry): string | undefined {
       if (times.success) {
         return `${timesText(times.data)}: ${JSON.stringify(peekText(body, "input", "prompt"))}`;
       }
+      if (peekText(body, "machine") === "audit") return "the record of who may use the API, and who tried";
       return server === "" ? `agent ${peekText(body, "input", "agent", "name") || "-"}` : `server ${server}`;
     }
     case "input":
@@ -34,7 +36,8 @@ function textOf({ kind, type, body }: Entry): string | undefined {
     case "message":
       return `to ${peekText(body, "to")}`;
     case "reply":
-      return `${peekText(body, "value", "outcome")} ${peekText(body, "value", "failure", "message")}`.trim();
+      return tokenReplyText(peek(body, "value")) ??
+        `${peekText(body, "value", "outcome")} ${peekText(body, "value", "failure", "message")}`.trim();
     case "note":
       return noteText(type, body);
     case "checkpoint":
@@ -65,6 +68,7 @@ function inputText(type: string, body: unknown): string | undefined {
   if (type === "catalog.stale" || type === "connection.stale" || type === "connection.refresh") {
     return `${peekText(message, "server")} ${ruleText(peekText(message, "rule"))}`.trim();
   }
+  if (type.startsWith("token.") || type === "access.refused") return accessText(message);
   if (type === "task.opened") return `${peekText(message, "task")} ${peekText(message, "kind")}`;
   if (type === "task.ended") {
     return `${peekText(message, "task")} ${peekText(message, "status")}: ${peekText(message, "title")}`;
@@ -101,7 +105,9 @@ function intentText(type: string, args: unknown): string | undefined {
         previewArguments(peekObject(args, "arguments") as JsonObject)
       }`;
     case "model.generate":
-      return `${peekText(args, "model")} turn ${peekText(args, "turn")} step ${peekText(args, "step")}`;
+      return `${peekText(args, "model")} turn ${peekText(args, "turn")} step ${peekText(args, "step")}${
+        continuationText(peekText(args, "continuation", "reason"))
+      }`;
     case "question.ask":
       return `${peekText(args, "subject", "tool")}: ${peekText(args, "subject", "reason")}`;
     case "model.sample":
@@ -123,6 +129,11 @@ function intentText(type: string, args: unknown): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** Why a model is asked although nothing new came of calls. */
+function continuationText(reason: string): string {
+  return reason === "" || reason === "tool_result_continuation" ? "" : `, ${reason}`;
 }
 
 function outcomeText(type: string, body: unknown): string {

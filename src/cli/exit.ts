@@ -11,6 +11,7 @@ export const exitCodes = {
   inUse: 4,
   fenced: 5,
   newer: 6,
+  waiting: 7,
   interrupted: 130,
 } as const;
 
@@ -26,6 +27,7 @@ export const exitMeanings: { readonly [K in keyof typeof exitCodes]: string } = 
   inUse: "the store is in use by another process",
   fenced: "another runtime took the store over",
   newer: "written by a newer version",
+  waiting: "the turn waits for a person: troupe resume",
   interrupted: "left before the end",
 };
 
@@ -79,9 +81,17 @@ const ofStoreErrors: { readonly [K in StoreErrorCode]: ExitCode } = {
 /** Codes of other errors that do not simply mean that the command failed. Errors keep their code over the door. */
 const ofOtherCodes: { readonly [code: string]: ExitCode } = {
   interrupted: exitCodes.interrupted,
+  turn_waiting: exitCodes.waiting,
   config_invalid: exitCodes.usage,
   transport_unsupported: exitCodes.usage,
   root_not_found: exitCodes.usage,
+  token_not_found: exitCodes.usage,
+  token_ended: exitCodes.usage,
+  token_replaced: exitCodes.usage,
+  tokens_full: exitCodes.usage,
+  tokens_not_shared: exitCodes.usage,
+  scope_for_persons: exitCodes.usage,
+  jwt_key_invalid: exitCodes.usage,
   session_not_yours: exitCodes.usage,
   session_elsewhere: exitCodes.inUse,
   entry_not_found: exitCodes.usage,

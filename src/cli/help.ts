@@ -36,7 +36,9 @@ export function helpOfAll(commands: { readonly [name: string]: CommandRow }, sty
 /** `troupe COMMAND --help`. */
 export function helpOf(name: string, row: CommandRow, command: Command, style: Style): string {
   const options = [
-    ...Object.entries(command.options).map(([option, spec]) => [wordsOf(option, spec), spec.help] as const),
+    ...Object.entries(command.options)
+      .filter(([, { isHidden }]) => isHidden !== true)
+      .map(([option, spec]) => [wordsOf(option, spec), spec.help] as const),
     ["--help, -h", "show this"] as const,
   ];
   return [

@@ -4,6 +4,7 @@ import { ScheduleState } from "../../schemas/schedule.ts";
 import { peek, peekList, peekText } from "../peek.ts";
 import { scheduleText } from "../schedule_text.ts";
 import { durationText } from "./table.ts";
+import { compactedText, hiddenText, queuedText, waitNoteText } from "./wait_note.ts";
 
 /** Most tools that one line names. */
 const namedMax = 6;
@@ -76,11 +77,15 @@ export function noteText(type: string, body: unknown): string | undefined {
     case "command.ended":
       return endedText(body);
     default:
-      return ofSchedule(type, body);
+      return ofOthers(type, body);
   }
 }
 
-function ofSchedule(type: string, body: unknown): string | undefined {
+function ofOthers(type: string, body: unknown): string | undefined {
+  if (type === "model.tool_hidden") return hiddenText(body);
+  if (type === "context.compacted") return compactedText(body);
+  if (type === "model.queued") return queuedText(body);
+  if (type === "turn.waiting" || type === "turn.wait_ended") return waitNoteText(type, body);
   if (type === "schedule.fired") return firedText(body);
   return type === "schedule.state" ? stateText(body) : undefined;
 }

@@ -7,6 +7,8 @@ interface Described {
   readonly help: string;
   /** One letter, without its dash. */
   readonly short?: string;
+  /** True for what no user needs: it works, and `--help` says nothing of it. */
+  readonly isHidden?: boolean;
 }
 
 /** One option: a flag, or one that takes a value, shown as `value` in `--help`. */
@@ -82,7 +84,7 @@ function find(word: string, specs: OptionSpecs): Found {
   const name = isLong ? given : Object.keys(specs).find((one) => specs[one]?.short === given);
   const spec = name !== undefined && Object.hasOwn(specs, name) ? specs[name] : undefined;
   if (name !== undefined && spec !== undefined) return { name, spec, shown, inline };
-  const near = nearest(given, Object.keys(specs));
+  const near = nearest(given, Object.keys(specs).filter((one) => specs[one]?.isHidden !== true));
   const hint = near === undefined ? "see --help" : `did you mean --${near}?`;
   throw new UsageError("option_unknown", `There is no option ${JSON.stringify(shown)}: ${hint}`);
 }

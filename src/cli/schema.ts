@@ -1,5 +1,6 @@
 /** `troupe schema`. */
 import { z } from "zod";
+import { AuditMessage } from "../../schemas/access.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import { ResolvedCatalog } from "../../schemas/catalog.ts";
 import { HostConfig } from "../../schemas/config.ts";
@@ -28,6 +29,7 @@ const schemas: { readonly [name: string]: readonly [schema: z.ZodType, what: str
   "session-message": [SessionMessage, "messages that a session takes"],
   "catalog-message": [CatalogMessage, "messages that a catalog takes"],
   "supervisor-message": [SupervisorMessage, "messages that a supervisor takes"],
+  "audit-message": [AuditMessage, "messages that the record of access takes"],
   tool: [ToolDefinition, "the wrapped definition of a tool"],
   "tool-result": [ToolResultEnvelope, "what every tool returns"],
   catalog: [ResolvedCatalog, "the resolved catalog of a turn"],

@@ -2,13 +2,15 @@
 import { apiLimits } from "../../schemas/api_limits.ts";
 import type { HttpServer, HttpServerOptions } from "../api/http/http_server.ts";
 import { readHostSettings, storeLocation } from "../host/home.ts";
+import { isAddress } from "../journal/remote_address.ts";
 import type { OwnerHost } from "../host/open_host.ts";
 import type { Cli } from "./cli.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit.ts";
 import type { OptionValues } from "./options.ts";
 import { realPath, workspaceOf } from "./place.ts";
 import { withProgress } from "./progress.ts";
-import type { ServeGiven } from "./serve_stdio.ts";
+import { openMcpFront } from "./serve_mcp.ts";
+import type { ServeGiven, stdioOptions } from "./serve_stdio.ts";
 
 const portMax = 65_535;
 /** Hosts that nobody outside this machine reaches. */
@@ -34,7 +36,7 @@ export const httpOptions = {
 /** Opens the store, and serves until the process is asked to end. */
 export async function serveHttp(
   cli: Cli,
-  given: Pick<ServeGiven, "store" | "workspace" | "script" | "mode"> & OptionValues<typeof httpOptions>,
+  given: Omit<ServeGiven, keyof typeof stdioOptions> & OptionValues<typeof httpOptions>,
   args: readonly string[],
 ): Promise<ExitCode> {
   const { seams, env } = cli;
@@ -43,10 +45,10 @@ export async function serveHttp(
   }
   const settings = await readHostSettings(env);
   const workspace = await workspaceOf(cli, given.workspace, settings);
-  const [{ openOwner }, { openFolderShelf }, { openTokenFile }, { openHttpServer }] = await Promise.all([
+  const [{ openOwner }, { openFolderShelf }, { openAccess }, { openHttpServer }] = await Promise.all([
     import("../host/open_host.ts"),
     import("../api/folder_shelf.ts"),
-    import("../api/token_file.ts"),
+    import("../api/access/access.ts"),
     import("../api/http/http_server.ts"),
   ]);
   const shelf = await openFolderShelf({
@@ -70,7 +72,10 @@ export async function serveHttp(
     }));
   try {
     const api = await host.openApi({ shelf, mode: given.mode ?? "default" });
-    const authenticator = await openTokenFile(host.beside, seams.digest);
+    const { jwt } = settings.config.api;
+    const isShared = isAddress(location);
+    const authenticator = await openAccess({ host, isShared, jwt, env, seams });
+    const mcp = given.mcp ? await openMcpFront(given, { api, seams }) : undefined;
     const { rate = apiLimits.rate.perSecond } = given;
     const server = await listen(openHttpServer, {
       api,
@@ -78,11 +83,12 @@ export async function serveHttp(
       seams,
       hostname: given.host ?? "127.0.0.1",
       port: given.port ?? 0,
+      mcp,
       rate: rate === 0 ? undefined : { perSecond: rate, burst: rate * 2 },
     });
     cli.terminal.err.line(`The token is in ${authenticator.path}`);
     // The line is what programs wait for, so it is the output, and says all that they need.
-    cli.terminal.out.line(server.url);
+    cli.terminal.out.line(mcp === undefined ? server.url : `${server.url}/mcp`);
     return await serveUntilAsked(cli, server, host);
   } catch (error) {
     await host.close({ hurry: true });

@@ -11,6 +11,7 @@ import { type ExitCode, exitCodes, UsageError } from "./exit.ts";
 import { openServing } from "./host.ts";
 import type { OptionValues } from "./options.ts";
 import { realPath, workspaceOf } from "./place.ts";
+import { type mcpOptions, openMcpPipe } from "./serve_mcp.ts";
 
 /** Who the program at the other end is. Whoever starts this process says it: a pipe needs no token. */
 export const stdioOptions = {
@@ -18,16 +19,16 @@ export const stdioOptions = {
   principal: {
     kind: "text",
     value: "KIND:ID",
-    help: "with --stdio: who the program is, program:ID or agent:ID; default: program:stdio",
+    help: "with a pipe: who the program is, program:ID or agent:ID; default: program:stdio",
   },
   scopes: {
     kind: "text",
     value: "SCOPES",
-    help: "with --stdio: its rights, with commas; default: all but approvals:decide and admin",
+    help: "with a pipe: its rights, with commas; default: all but approvals:decide and admin",
   },
   operator: {
     kind: "flag",
-    help: "with --stdio: the program speaks for you, sees every agent, and may decide approvals",
+    help: "with a pipe: the program speaks for you, sees every agent, and may decide approvals",
   },
 } as const;
 
@@ -70,7 +71,7 @@ function readScope(name: string, most: readonly ApiScope[]): ApiScope {
 }
 
 /** What `troupe serve` is given, whatever it speaks. */
-export interface ServeGiven extends Given {
+export interface ServeGiven extends Given, OptionValues<typeof mcpOptions> {
   readonly store: string | undefined;
   readonly workspace: string | undefined;
   readonly script: string | undefined;
@@ -93,28 +94,38 @@ export async function serveStdio(cli: Cli, given: ServeGiven, agents: readonly s
   });
   const host = await openServing(cli, storeLocation(given.store, cli.env, settings), settings.config);
   try {
-    await speak(cli, await host.openApi({ shelf, mode: given.mode ?? "default" }), caller);
+    await speak(cli, { given, api: await host.openApi({ shelf, mode: given.mode ?? "default" }), caller });
   } finally {
     await host.close();
   }
   return exitCodes.ok;
 }
 
+interface Speech {
+  readonly given: ServeGiven;
+  readonly api: ActorApi;
+  readonly caller: Caller;
+}
+
 /** Speaks with the program until its input ends, nobody reads any more, or the process is asked to end. */
-async function speak(cli: Cli, api: ActorApi, caller: Caller): Promise<void> {
-  const { RpcServer } = await import("../api/rpc_server.ts");
+async function speak(cli: Cli, { given, api, caller }: Speech): Promise<void> {
   const connection = api.connect();
-  const server = new RpcServer({
+  const parts = {
     api,
     caller: { ...caller, connection: connection.id },
     input: Deno.stdin,
     output: Deno.stdout,
     seams: cli.seams,
-  });
+  };
+  const server = given.mcp
+    ? await openMcpPipe(given, parts)
+    : new (await import("../api/rpc_server.ts")).RpcServer(parts);
   const stop = cli.onInterrupt(() => server.drain());
   if (Deno.stdin.isTerminal()) {
     cli.terminal.err.line(
-      "This speaks JSON-RPC: let a program start it (see troupe serve --help); Ctrl-D ends it",
+      `This speaks ${
+        given.mcp ? "MCP" : "JSON-RPC"
+      }: let a program start it (see troupe serve --help); Ctrl-D ends it`,
     );
   }
   try {

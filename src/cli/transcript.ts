@@ -12,7 +12,7 @@ import { operatorAsModel } from "../redact/mark_places.ts";
 import { peek, peekList, peekObject, peekText } from "../peek.ts";
 import { cutTo, durationText } from "./table.ts";
 import { safeText, type Terminal } from "./terminal.ts";
-import { waitLabel } from "./wait_label.ts";
+import { toldAtOnce, waitLabel } from "./wait_label.ts";
 
 /** Hears a turn and shows it. */
 export interface TurnView {
@@ -117,7 +117,7 @@ class Transcript implements TurnView {
       this.#startedAt ??= entry.at;
     }
     if (kind === "note" && type === "turn.planned") this.#noteStages(entry);
-    if (kind === "note" && type === "turn.stuck") this.note(entryText(entry));
+    if (kind === "note" && toldAtOnce.has(type)) this.note(entryText(entry));
     if (kind === "note" && (type === "server.answered" || type === "tool.answered")) this.#noteUnheard(entry);
     if (kind === "message" && type === "catalog.renew") this.#connect(entry);
     if (kind === "input" && renewalAnswers.has(type)) this.#connected(entry);

@@ -7,6 +7,9 @@ const labels: { readonly [type: string]: string | undefined } = {
   "timer.set": "waiting to ask again",
 };
 
+/** Notes that a person is told at once. */
+export const toldAtOnce: ReadonlySet<string> = new Set(["turn.stuck", "turn.waiting"]);
+
 /** What an intent makes a turn wait for; undefined if it is shown otherwise, or is the timer of a budget, which runs beside all else. */
 export function waitLabel(type: string, args: unknown): string | undefined {
   return type === "timer.set" && peekText(args, "label").endsWith("wall time") ? undefined : labels[type];

@@ -1,6 +1,7 @@
 /** `troupe why`. */
 import { explain, type Move, type Reason } from "../why/reason.ts";
 import type { Wait } from "../why/actor_state.ts";
+import { waitText } from "../why/wait_reason.ts";
 import { findActor } from "./actor_address.ts";
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
@@ -44,6 +45,7 @@ function print({ terminal: { out } }: Cli, reason: Reason, nowMs: number): void 
   say("is", standing(reason, nowMs));
   for (const text of troubles(reason, nowMs)) say("because", text);
   for (const [label, text] of waitLines(reason, nowMs)) say(label, text);
+  if (reason.reasons.length > 0) say("reason", reason.reasons.join(", "));
   for (const [label, moves] of Object.entries(sorted(reason))) {
     for (const [index, move] of moves.entries()) say(index === 0 ? label : "", moveText(move));
   }
@@ -88,21 +90,31 @@ function troubles({ quarantine, poisoned, isHeld, unreadable }: Reason, nowMs: n
 }
 
 function* waitLines(reason: Reason, nowMs: number): Iterable<readonly [label: string, text: string]> {
-  const { waits, questions, below, awaits, rests, quarantine, state } = reason;
+  const { wait, waits, questions, below, awaits, rests, quarantine, state } = reason;
+  if (wait !== undefined) {
+    yield ["waits for", waitText(wait, reason.address)];
+    const { nextRetryAtMs: until } = wait;
+    if (until !== null) yield ["", `until ${timeText(until)} (${whenText(until, nowMs)})`];
+  }
   for (const wait of [...waits, ...questions]) {
     yield ["waits for", wait.cancelAsked ? `${wait.words}; it was asked to stop` : wait.words];
     if (wait.untilMs !== undefined) yield ["", lateText(wait, wait.untilMs, nowMs)];
   }
   for (const root of awaits) yield ["waits for", `a message of ${root}`];
   for (const one of below) yield ["waits for", `${one.address}, which is ${one.state}`];
-  const isWaiting = waits.length + questions.length + awaits.length + below.length > 0;
+  const isWaiting =
+    (wait === undefined ? 0 : 1) + waits.length + questions.length + awaits.length + below.length > 0;
   if (isWaiting || quarantine !== undefined || state === undefined) return;
   yield ["waits for", rests ? "nothing: it is at rest" : "a message"];
 }
 
-function lateText({ late, lateTo }: Wait, untilMs: number, nowMs: number): string {
+function whenText(untilMs: number, nowMs: number): string {
   const left = untilMs - nowMs;
-  const when = left > 0 ? `in ${durationText(left)}` : `${durationText(-left)} ago`;
+  return left > 0 ? `in ${durationText(left)}` : `${durationText(-left)} ago`;
+}
+
+function lateText({ late, lateTo }: Wait, untilMs: number, nowMs: number): string {
+  const when = whenText(untilMs, nowMs);
   const to = lateTo.length === 0 ? "" : ` -> ${lateTo.join(" | ")}`;
   return `until ${timeText(untilMs)} (${when}), then: ${late ?? "it fails"}${to}`;
 }

@@ -14,6 +14,7 @@ import {
   writeQuestion,
 } from "./protocol.ts";
 import { taskMethods } from "./task_methods.ts";
+import { tokenMethods } from "./token_methods.ts";
 
 /** What a method may use besides its parameters. */
 export interface MethodCall<M extends DoorMethod> {
@@ -84,6 +85,7 @@ export const methods: { readonly [M in DoorMethod]: Method<M> } = {
   prompt: givePrompt,
   cancel: ({ host, params: { session, ...order } }) => host.cancel(session, order),
   ...taskMethods,
+  ...tokenMethods,
   unschedule: ({ host, params }) => host.deleteSchedule(params.schedule),
   questions: async ({ host, send }) => {
     for (const question of await host.listQuestions()) await send([writeQuestion(question)]);

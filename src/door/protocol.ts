@@ -22,9 +22,10 @@ import { Decision, QuestionSubject, WholeText } from "../../schemas/question.ts"
 import type { OpenQuestion } from "../effects/question_ask.ts";
 import { SessionHome } from "../host/session_home.ts";
 import { ActorState } from "../why/actor_state.ts";
+import { tokenProtocol } from "./token_protocol.ts";
 
 /** Version of the protocol; a client that speaks another one is told so. */
-export const doorVersion = 10;
+export const doorVersion = 11;
 
 const entries: z.ZodType<readonly Entry[]> = z.array(Entry);
 
@@ -163,6 +164,7 @@ export const doorMethods = {
       request: z.union([
         z.strictObject({ text: z.string().min(1).max(limits.promptCharactersMax) }),
         z.strictObject({ call: HostCall }),
+        z.strictObject({ resume: z.literal(true) }),
       ]),
       key: z.string().min(1).max(limits.commandKeyBytesMax),
       from: z.int().min(1),
@@ -214,6 +216,7 @@ export const doorMethods = {
     item: z.never(),
     end: ScheduleState.shape.status,
   },
+  ...tokenProtocol,
   questions: { params: nothing, item: z.array(DoorQuestion), end: none },
   /** Given in the name of the operator, whose token it was given with. */
   answer: {

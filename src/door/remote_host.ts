@@ -11,6 +11,7 @@ import type { ActorState } from "../why/actor_state.ts";
 import type { TurnReport } from "../turn_report.ts";
 import type { DoorClient } from "./client.ts";
 import { type DoorItem, type DoorParams, readQuestion } from "./protocol.ts";
+import { remoteTokens } from "./remote_tokens.ts";
 
 const entriesPerStretch = 2_000;
 
@@ -68,6 +69,7 @@ export function createRemoteHost(client: DoorClient, owner: number): ActingHost 
     untilTaskEnded: async (session, task, signal) =>
       await client.call("task_end", { session, task }, { signal }) ?? undefined,
     followTask: (session, task, { follow, signal }) => followTask(client, { session, task, follow }, signal),
+    ...remoteTokens(client),
     deleteSchedule: (schedule) => client.call("unschedule", { schedule }),
     listQuestions: async () => {
       const questions: OpenQuestion[] = [];

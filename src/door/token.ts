@@ -1,4 +1,5 @@
 /** The secret that opens a door. */
+import { checkPartOf, ownPrefix } from "../redact/own_tokens.ts";
 import type { Seams } from "../seams.ts";
 
 const tokenBits = 256;
@@ -15,10 +16,20 @@ export async function createToken(): Promise<string> {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** The secret of a door in the form that is issued to programs: prefix, check part, and 256 bits. */
+export async function createApiToken(): Promise<string> {
+  const body = await createToken();
+  return `${ownPrefix}${checkPartOf(body)}${body}`;
+}
+
 /** True if both are the same secret. Compares digests, all of them to the end, so that time tells nothing. */
 export async function isSameToken(left: string, right: string, digest: Seams["digest"]): Promise<boolean> {
   const encoder = new TextEncoder();
-  const [one, other] = await Promise.all([digest(encoder.encode(left)), digest(encoder.encode(right))]);
+  return isSameDigest(...await Promise.all([digest(encoder.encode(left)), digest(encoder.encode(right))]));
+}
+
+/** True if both digests are the same. Looks at all of them. */
+export function isSameDigest(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let at = 0; at < one.length; at++) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
   return difference === 0;

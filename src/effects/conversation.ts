@@ -4,8 +4,12 @@ import type { IntentId, RootAddress } from "../../schemas/ids.ts";
 import { ToolReturn } from "../../schemas/invocation.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
+import type { TraceId } from "../../schemas/trace.ts";
+import { Continuation } from "../../schemas/recovery.ts";
+import { peek, peekText } from "../peek.ts";
 import type { JournalReader } from "../journal/journal.ts";
 import type { EntryObserver } from "../kernel/kernel.ts";
+import type { Dropped } from "./compaction.ts";
 import { ConversationFold } from "./conversation_fold.ts";
 import type { ExposureFold } from "./exposure_fold.ts";
 
@@ -48,6 +52,11 @@ export class Conversations implements EntryObserver {
     return kept.fold.state;
   }
 
+  /** The trace of a session's turn; undefined if it has none, or its conversation is not in memory. */
+  traceOf(root: RootAddress): TraceId | undefined {
+    return this.#kept.get(root)?.fold.trace;
+  }
+
   /** Resolves once a session's journal was read; undefined if that is not needed. */
   load(root: RootAddress): Promise<unknown> | undefined {
     return this.#keep(root, false).tail === undefined ? undefined : this.#loaded(root);
@@ -59,6 +68,12 @@ export class Conversations implements EntryObserver {
     return kept === undefined || kept.tail !== undefined ? undefined : kept.fold.exposure;
   }
 
+  /** What the latest request of a session was made shorter by; empty if its conversation is not in memory. */
+  droppedOf(root: RootAddress): readonly Dropped[] {
+    const kept = this.#kept.get(root);
+    return kept === undefined || kept.tail !== undefined ? [] : kept.fold.dropped;
+  }
+
   /** True if a tool's whole result of this digest came back in the session. */
   async hasResult(root: RootAddress, digest: string): Promise<boolean> {
     return (await this.#loaded(root)).fold.results.has(digest);
@@ -68,14 +83,28 @@ export class Conversations implements EntryObserver {
   async answerText(root: RootAddress, intent: IntentId): Promise<string> {
     const last = this.#kept.get(root)?.fold.lastAnswer;
     if (last?.id === intent) return last.text;
+    const { text, parts } = await this.#answerIn(root, intent);
+    const before: string[] = [];
+    for (const one of parts) before.push((await this.#answerIn(root, one)).text);
+    return [...before, text].join("");
+  }
+
+  /** What answered one intent, and the answers that it goes on with, since they were cut off. */
+  async #answerIn(
+    root: RootAddress,
+    intent: IntentId,
+  ): Promise<{ readonly text: string; readonly parts: readonly IntentId[] }> {
+    let parts: readonly IntentId[] = [];
     const from = Number(intent.split(".")[0]);
-    for await (const entry of this.#journal.readEntries(root, from)) {
-      const body = entry.body as
-        | { readonly id?: string; readonly value?: { readonly text?: string } }
-        | undefined;
-      if (entry.kind === "outcome" && body?.id === intent) return body.value?.text ?? "";
+    for await (const { kind, cause, body } of this.#journal.readEntries(root, from)) {
+      if (kind === "intent" && `${cause}.${peekText(body, "n")}` === intent) {
+        parts = Continuation.safeParse(peek(body, "args", "continuation")).data?.parts ?? [];
+      }
+      if (kind === "outcome" && peekText(body, "id") === intent) {
+        return { text: peekText(body, "value", "text"), parts };
+      }
     }
-    return "";
+    return { text: "", parts };
   }
 
   /** What a tool call yielded, by the intent of its effect; undefined if it yielded nothing. */

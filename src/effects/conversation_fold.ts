@@ -1,25 +1,34 @@
 /** Folds a session's entries into the messages that its model is given: history stays in the journal (design 9). */
 import type { Entry } from "../../schemas/entry.ts";
 import type { ToolReturn } from "../../schemas/invocation.ts";
+import type { GenerateArgs } from "../../schemas/generate.ts";
 import { limits } from "../../schemas/limits.ts";
 import { isCall, isPaused } from "../journal/named_blobs.ts";
 import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
 import type { JsonObject } from "../../schemas/json.ts";
+import type { TraceId } from "../../schemas/trace.ts";
 import { BegunCalls } from "./begun_calls.ts";
 import { mergeState } from "./session_state.ts";
+import { compact, type Dropped } from "./compaction.ts";
 import { ExposureFold } from "./exposure_fold.ts";
 import { describeNotice } from "./notice.ts";
 
-interface GenerateArgs {
-  readonly turn: number;
-  readonly step: number;
-  readonly append: readonly HistoryItem[];
-}
+/** What the model is told if its answer was cut off at its length. */
+export const goOnText =
+  "Your answer was cut off at its length limit. Go on exactly where it stopped: repeat nothing, explain nothing";
 
 /** True for inputs of which the model may be told as of news from elsewhere. */
 function isNews(type: string): boolean {
   return type === "session.answered" || type === "resource.updated" || type === "task.ended" ||
     type === "task.rested";
+}
+
+/** What a call came to, as the model is told. */
+interface Returned {
+  readonly text: string;
+  readonly isError: boolean;
+  /** The blob that holds the whole of it. */
+  readonly digest: string | undefined;
 }
 
 /** The conversation of one session, built entry by entry. The same entries give the same messages, always. */
@@ -34,13 +43,23 @@ export class ConversationFold {
   lastSeq = 0;
   /** The latest answer: the intent that it answers, and its text. */
   lastAnswer: { readonly id: string; readonly text: string } | undefined;
+  /** The trace of the latest turn, if who asked for it named one (GA-27). */
+  trace: TraceId | undefined;
+  /** Traces of what was asked and has no turn yet, by its place. */
+  readonly #traces = new Map<number, TraceId>();
   readonly #texts = new Map<number, string>();
   /** Changes that wait for their stage to be over, by the outcome that brought them. */
   readonly #changes = new Map<string, readonly JsonObject[]>();
-  readonly #returns = new Map<string, { readonly text: string; readonly isError: boolean }>();
+  readonly #returns = new Map<string, Returned>();
   /** How far the calls came that no answer to the model names. */
   readonly #begun = new BegunCalls();
+  /** What was dropped for the latest request, since the conversation was too long. */
+  dropped: readonly Dropped[] = [];
+  /** The blobs that hold whole results, by the messages that hold a part. */
+  readonly #digests = new WeakMap<ModelMessage, string>();
   #step = "";
+  /** True while the model goes on with an answer that was cut off. */
+  #goesOn = false;
   /** Messages up to here stand for good; a retry of the same step starts again from here. */
   #stepStart = 0;
 
@@ -66,6 +85,7 @@ export class ConversationFold {
         return this.#noteOutcome(entry);
       case "note":
         if (entry.type === "state.merged") this.#merge(entry);
+        if (entry.type === "tools.bound") this.#beginTurn(entry);
         return;
       default:
         return;
@@ -80,15 +100,28 @@ export class ConversationFold {
   }
 
   #noteText(entry: Entry): void {
-    const { message } = entry.body as { readonly message: { readonly type: string; readonly text?: string } };
+    const { message, trace } = entry.body as {
+      readonly message: { readonly type: string; readonly text?: string };
+      readonly trace?: TraceId;
+    };
     if (entry.type === "session.prompt") this.#texts.set(entry.seq, message.text ?? "");
+    if (trace !== undefined) this.#traces.set(entry.seq, trace);
     if (isNews(entry.type)) {
       this.#texts.set(entry.seq, describeNotice(message));
     }
   }
 
+  /** Turns are begun in the order in which they were asked for: what is older has none any more. */
+  #beginTurn({ body }: Entry): void {
+    const { input = 0 } = body as { readonly input?: number };
+    this.trace = this.#traces.get(input);
+    for (const seq of this.#traces.keys()) if (seq <= input) this.#traces.delete(seq);
+  }
+
   #append(entry: Entry): void {
-    const { turn, step, append } = (entry.body as unknown as { readonly args: GenerateArgs }).args;
+    const { turn, step, append, continuation, compact: isTooLong } =
+      (entry.body as unknown as { readonly args: GenerateArgs }).args;
+    this.#goesOn = continuation?.parts !== undefined;
     const name = `${turn}.${step}`;
     if (name === this.#step) {
       // The same step is asked again: what its first try added is added once.
@@ -99,6 +132,7 @@ export class ConversationFold {
       this.#stepStart = this.messages.length;
     }
     for (const item of append) this.messages.push(this.#messageOf(item));
+    this.dropped = isTooLong === true ? compact(this.messages, (one) => this.#digests.get(one)) : [];
   }
 
   /** A call that never got a result, because its turn was stopped, still needs one before the model is asked again. */
@@ -122,12 +156,17 @@ export class ConversationFold {
       case "prompt":
       case "notice":
         return { role: "user", text: this.#texts.get(item.seq) ?? "" };
+      case "continuation":
+        return { role: "user", text: goOnText };
       case "refusal":
         return { role: "tool", callId: item.callId, name: item.name, text: item.text, isError: true };
       case "result": {
-        const found = this.#returns.get(item.outcome) ?? { text: "", isError: true };
+        const found = this.#returns.get(item.outcome) ?? { text: "", isError: true, digest: undefined };
         const text = `${originLabel(item.name)}\n${found.text}`;
-        return { role: "tool", callId: item.callId, name: item.name, text, isError: found.isError };
+        const { callId, name } = item;
+        const message: ModelMessage = { role: "tool", callId, name, text, isError: found.isError };
+        if (found.digest !== undefined) this.#digests.set(message, found.digest);
+        return message;
       }
     }
   }
@@ -140,14 +179,16 @@ export class ConversationFold {
       if ("pause" in value) return; // The call goes on.
       if (value.changes !== undefined) this.#changes.set(body.id, value.changes);
       if (value.full !== undefined) this.#noteResult(value.full.digest);
-      this.#returns.set(body.id, { text: value.model, isError: value.isError });
+      this.#returns.set(body.id, { text: value.model, isError: value.isError, digest: value.full?.digest });
     }
     if (entry.type !== "model.generate") return;
     const { text, calls, metadata } = body.value as ModelAnswer;
     // Only who has parts of an answer to be told again says so by `parts`.
     const kept = metadata?.["parts"] === undefined ? {} : { metadata };
     this.messages.push({ role: "assistant", text, calls, ...kept });
-    this.lastAnswer = { id: body.id, text };
+    // What a cut-off answer said before belongs to it.
+    const before = this.#goesOn ? this.lastAnswer?.text ?? "" : "";
+    this.lastAnswer = { id: body.id, text: `${before}${text}` };
     if (calls.length === 0) this.#returns.clear(); // The turn is over; nobody names its results again.
   }
 

@@ -152,6 +152,7 @@ async function perform(client: McpClient, routed: Sending, options: McpCallOptio
     tool: name,
     arguments: input,
     key: use.idempotencyKey,
+    trace: use.trace,
     signal: parts.signal,
     idleMs: limits.mcpCallIdleMs,
     onProgress: parts.push,

@@ -8,16 +8,20 @@ import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { ModelAnswer, type ModelMessage, type ModelRequest } from "../../schemas/model.ts";
 import type { ToolSpec } from "../../schemas/tool.ts";
+import type { Admission } from "../model/admission.ts";
 import { AnswerCollector, type Collected } from "../model/collect.ts";
 import { ModelError, type ModelProvider, splitModel } from "../model/provider.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import type { Seams } from "../seams.ts";
+import { admitted } from "./admitted.ts";
 import { type CleanAnswer, cleanAnswer, cleanFailure } from "./clean.ts";
+import { compactedBody, compactedNote, type Dropped } from "./compaction.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import { exposedBody, exposedNote, type ExposureFold, exposureKey } from "./exposure_fold.ts";
 import { LiveAnswer } from "./live_answer.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 import type { RawArguments, RawCall } from "./raw_arguments.ts";
+import { requestMessages } from "./request_messages.ts";
 import type { Round, RoundPrepare } from "./round_prepare.ts";
 
 /** Options of {@linkcode createModelGenerate}. */
@@ -35,6 +39,8 @@ export interface ModelGenerateOptions {
   readonly transcript: (root: RootAddress, intent: string) => Promise<readonly ModelMessage[]>;
   /** What a session's exposure depends on, once its transcript was read; without it nothing is known of wishes. */
   readonly exposureOf?: (root: RootAddress) => ExposureFold | undefined;
+  /** What a session's latest request was made shorter by, once its transcript was read. */
+  readonly droppedOf?: (root: RootAddress) => readonly Dropped[];
   /** The sealed catalog of a hash; undefined if there is none. */
   readonly catalogOf: (hash: string) => ResolvedCatalog | undefined;
   /** Lets a program prepare the rounds of a catalog that says so; without it such a round fails. */
@@ -44,6 +50,8 @@ export interface ModelGenerateOptions {
   /** Where arguments go that held secrets. */
   readonly rawArguments: RawArguments;
   readonly seams: Seams;
+  /** The gates before the providers; without it everybody asks at once. */
+  readonly admission?: Admission | undefined;
 }
 
 type Call = Performance<"model.generate">;
@@ -53,18 +61,33 @@ type Call = Performance<"model.generate">;
  * `canceled` if nobody waits for it any more; the failure says whether trying again can help.
  */
 export function createModelGenerate(options: ModelGenerateOptions): Performer<"model.generate"> {
-  return async (call) => {
-    const { clock } = options.seams;
-    const deadlineAtMs = call.request.deadlineAtMs ?? clock.now() + limits.modelCallDurationMs;
-    const ended = await runUntil(
-      { clock, deadlineAtMs, signal: call.signal },
-      (signal) => generate(call, options, signal),
+  const { admission, providerOf } = options;
+  if (admission === undefined) return (call) => perform(call, options, 0);
+  return (call) => {
+    const { root, id, request: { args: { model } } } = call;
+    return admitted(
+      { admission, root, id, model, providerOf },
+      call,
+      (waitedMs) => perform(call, options, waitedMs),
     );
-    const result = resultOf(ended, options.seams);
-    return result.status === "ok"
-      ? result
-      : { ...result, failure: cleanFailure(options.redactor, result.failure) };
   };
+}
+
+async function perform(
+  call: Call,
+  options: ModelGenerateOptions,
+  waitedMs: number,
+): Promise<PerformerResult> {
+  const { clock } = options.seams;
+  const ownDeadlineMs = call.request.deadlineAtMs ?? clock.now() - waitedMs + limits.modelCallDurationMs;
+  const ended = await runUntil(
+    { clock, deadlineAtMs: ownDeadlineMs + waitedMs, signal: call.signal },
+    (signal) => generate(call, options, signal),
+  );
+  const result = resultOf(ended, options.seams);
+  return result.status === "ok"
+    ? result
+    : { ...result, failure: cleanFailure(options.redactor, result.failure) };
 }
 
 async function generate(
@@ -84,10 +107,12 @@ async function generate(
   if (catalog === undefined) {
     return failed(failure("catalog_unavailable", "The catalog of this turn is not known here"));
   }
-  const messages = await options.transcript(call.root, call.id);
+  const messages = requestMessages(await options.transcript(call.root, call.id));
   // Nobody waits any more, and what was read may say more than the call was asked with (I8).
   if (signal.aborted) return failed(givenUpMeanwhile);
-  const tools = provider.capabilities.toolCalling ? toolsOf(call, catalog, options) : [];
+  noteDropped(call, options);
+  const told = provider.capabilities.toolCalling ? toolsOf(call, catalog, options) : [];
+  const tools = without(told, args.hidden);
   const round = await preparedRound({ call, messages, tools, signal }, catalog, options);
   if ("failure" in round) return failed(round.failure);
   const request: ModelRequest = {
@@ -118,6 +143,16 @@ async function preparedRound(
   if (program === undefined) return round;
   if (prepare !== undefined) return await prepare({ ...round, program });
   return { failure: failure("program_unavailable", `Nobody reaches the program "${program}" from here`) };
+}
+
+/** What the model is no longer told of stands in the journal. */
+function noteDropped(
+  { id: intent, root, note, request: { args } }: Call,
+  options: ModelGenerateOptions,
+): void {
+  const dropped = args.compact === true ? options.droppedOf?.(root) ?? [] : [];
+  if (dropped.length === 0) return;
+  note?.(compactedNote, compactedBody({ intent, turn: args.turn, step: args.step, dropped }));
 }
 
 const givenUpMeanwhile = failure("turn_canceled", "The model call was given up before the model was asked");
@@ -152,6 +187,11 @@ function toolsOf(
     call.note?.(exposedNote, exposedBody({ intent: call.id, turn, step, catalog: hash, exposure }));
   }
   return exposure.specs;
+}
+
+/** Those that the model takes. */
+function without(specs: readonly ToolSpec[], hidden: readonly string[] = []): readonly ToolSpec[] {
+  return hidden.length === 0 ? specs : specs.filter(({ name }) => !hidden.includes(name));
 }
 
 const withheld = failure(

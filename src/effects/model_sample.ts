@@ -6,14 +6,16 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { ModelMessage, ModelRequest } from "../../schemas/model.ts";
 import { AnswerCollector, type Collected } from "../model/collect.ts";
-import { splitModel } from "../model/provider.ts";
+import { type ModelProvider, splitModel } from "../model/provider.ts";
+import { admitted } from "./admitted.ts";
 import { cleanFailure } from "./clean.ts";
 import { runUntil } from "./deadline.ts";
 import { type ModelGenerateOptions, resultOf } from "./model_generate.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 
 /** Options of {@linkcode createModelSample}. */
-export interface ModelSampleOptions extends Pick<ModelGenerateOptions, "providerOf" | "redactor" | "seams"> {
+export interface ModelSampleOptions
+  extends Pick<ModelGenerateOptions, "providerOf" | "redactor" | "seams" | "admission"> {
   /** The agent of a session: its model, and how much that may say at once. */
   readonly agentOf: (root: RootAddress) => Promise<AgentDefinition | undefined>;
 }
@@ -35,13 +37,13 @@ export function createModelSample(options: ModelSampleOptions): Performer<"model
 }
 
 async function sample(
-  { root, request: { args } }: Performance<"model.sample">,
-  { agentOf, providerOf, redactor }: ModelSampleOptions,
+  { root, id, request: { args }, note = () => {}, report }: Performance<"model.sample">,
+  { agentOf, providerOf, redactor, admission }: ModelSampleOptions,
   signal: AbortSignal,
 ): Promise<PerformerResult> {
   const agent = await agentOf(root);
   if (agent === undefined) return failed("model_unknown", "The session does not say which model it has");
-  const [name, model] = splitModel(agent.model);
+  const [name] = splitModel(agent.model);
   const provider = await providerOf(name, root, agent.model);
   if (provider === undefined) {
     return failed(
@@ -49,6 +51,24 @@ async function sample(
       `No provider serves the model "${agent.model}": correct the agent's model`,
     );
   }
+  const { model } = agent;
+  const ask = (): ReturnType<typeof sampleBy> => sampleBy(provider, { args, agent, redactor }, signal);
+  if (admission === undefined) return await ask();
+  return await admitted({ admission, root, id, model, providerOf }, { signal, note, report }, ask);
+}
+
+interface Sampling extends Pick<ModelSampleOptions, "redactor"> {
+  readonly args: Args;
+  readonly agent: AgentDefinition;
+}
+
+/** One request, and what comes of it. */
+async function sampleBy(
+  provider: ModelProvider,
+  { args, agent, redactor }: Sampling,
+  signal: AbortSignal,
+): Promise<PerformerResult> {
+  const [, model] = splitModel(agent.model);
   const collected = await collect(
     provider.generate({
       model,

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from "../../schemas/json.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
 import type { Principal } from "../../schemas/principal.ts";
 import { type EffectClass, ToolResultEnvelope } from "../../schemas/tool.ts";
+import type { TraceId } from "../../schemas/trace.ts";
 import type { ErrorProvenance } from "../../schemas/tool_error.ts";
 import type { GuardedClient } from "../net/guarded_client.ts";
 import type { Redactor } from "../redact/redactor.ts";
@@ -51,6 +52,8 @@ export interface ToolCallOptions {
   readonly messages: (root: RootAddress, intent: string) => Promise<readonly ModelMessage[]>;
   /** What the session's tools keep together. */
   readonly appState: (root: RootAddress) => JsonObject;
+  /** The trace of the turn that runs, if it has one: calls of other programs carry it (GA-27). */
+  readonly traceOf?: (root: RootAddress) => TraceId | undefined;
   readonly blobs: ToolBlobs;
   /** Takes secrets out of results, notices and failures. */
   readonly redactor: Redactor;

@@ -4,6 +4,7 @@ import type { TaskNews } from "../../schemas/ids.ts";
 import { failure } from "../../schemas/failure.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import { localOperator } from "../../schemas/principal.ts";
+import type { TraceId } from "../../schemas/trace.ts";
 import { deepFreeze } from "../canonical.ts";
 import { type OwnAgents, ownAgents } from "../agents/own_agents.ts";
 import { type OwnTasks, ownTasks } from "../tasks/own_tasks.ts";
@@ -37,6 +38,7 @@ export function useContext(
 ): ToolUseContext {
   const cwd = options.workspaceOf(call.root);
   const own = options.agentFolderOf?.(call.root);
+  const trace = options.traceOf?.(call.root);
   return Object.freeze({
     tools: handlers,
     permission_context: deepFreeze({ ...options.permissionsOf(call.root), workspaces: [cwd] }),
@@ -64,7 +66,8 @@ export function useContext(
     idempotencyKey: call.key,
     catalog,
     clock: options.seams.clock,
-    fetch: options.fetch ?? noWayOut,
+    fetch: traced(options.fetch ?? noWayOut, trace),
+    ...(trace === undefined ? {} : { trace }),
     ...(own === undefined ? {} : { agent_folder: own }),
     ...(options.sessionsOf === undefined ? {} : { sessions: Object.freeze(options.sessionsOf(call)) }),
     ...("round" in call.request.args && call.request.args.round !== undefined
@@ -95,6 +98,16 @@ function agentsOf(
   if (agents === undefined) return undefined;
   const origin = { call: request.args.invocation, tool: entry.canonicalName };
   return ownAgents(agents, { owner, key, origin, signal, known: catalog.entries, redactor });
+}
+
+/** The way out with the trace of the turn in every request (GA-27). */
+function traced(fetch: ToolUseContext["fetch"], trace: TraceId | undefined): ToolUseContext["fetch"] {
+  if (trace === undefined) return fetch;
+  return (url, init, bounds) => {
+    const headers = new Headers(init?.headers);
+    headers.set("x-trace-id", trace);
+    return fetch(url, { ...init, headers }, bounds);
+  };
 }
 
 function noWayOut(): Promise<Response> {

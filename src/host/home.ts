@@ -77,19 +77,19 @@ export async function readHostSettings(env: Env): Promise<HostSettings> {
       secrets: absoluteSecrets(env, settings),
       providers: absoluteKeys(env, settings),
       server_paths: serverPaths,
+      api: absoluteApi(env, settings),
     },
   };
 }
 
 /** Files of secrets are named as other files of the configuration are: beside it, or below the user's folder. */
 function absoluteSecrets(env: Env, settings: HostSettings): SecretSources {
-  const absolute = sourcesFrom(env, settings);
-  return mapped(settings.config.secrets, absolute);
+  return mapped(settings.config.secrets, (source) => absoluteSource(source, env, settings));
 }
 
 /** The same for keys of providers, and for headers that are secrets. */
 function absoluteKeys(env: Env, settings: HostSettings): HostConfig["providers"] {
-  const absolute = sourcesFrom(env, settings);
+  const absolute = (source: string) => absoluteSource(source, env, settings);
   return mapped(settings.config.providers, (provider) => ({
     ...provider,
     headers: mapped(provider.headers, absolute),
@@ -97,13 +97,19 @@ function absoluteKeys(env: Env, settings: HostSettings): HostConfig["providers"]
   }));
 }
 
-function sourcesFrom(env: Env, settings: HostSettings): (source: string) => string {
-  return (source) =>
-    source.startsWith("file:") ? `file:${besideConfig(source.slice("file:".length), env, settings)}` : source;
-}
-
 function mapped<T>(record: { readonly [name: string]: T }, change: (value: T) => T): { [name: string]: T } {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+}
+
+function absoluteSource(source: string, env: Env, settings: HostSettings): string {
+  return source.startsWith("file:")
+    ? `file:${besideConfig(source.slice("file:".length), env, settings)}`
+    : source;
+}
+
+function absoluteApi(env: Env, settings: HostSettings): HostConfig["api"] {
+  const { jwt } = settings.config.api;
+  return jwt === undefined ? {} : { jwt: { ...jwt, key: absoluteSource(jwt.key, env, settings) } };
 }
 
 /** Where the store is: what was asked for, `$TROUPE_STORE`, the configuration, or the user's data folder. */

@@ -11,6 +11,7 @@ import type { PermissionMode } from "../../schemas/mode.ts";
 import type { ScheduleState } from "../../schemas/schedule.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
 import type { TaskRecord } from "../../schemas/task.ts";
+import type { TokenView } from "../../schemas/access.ts";
 import type { GivenAnswer, OpenQuestion } from "../effects/question_ask.ts";
 import type { KernelEvent } from "../kernel/kernel.ts";
 import type { RefreshReport } from "../refresh.ts";
@@ -19,6 +20,7 @@ import type { TurnReport } from "../turn_report.ts";
 import type { LiveState } from "../why/actor_state.ts";
 import type { CancelOrder } from "./canceling.ts";
 import type { LoadedServer } from "./declare.ts";
+import type { HostTokens } from "./host_tokens.ts";
 import type { SessionHome } from "./session_home.ts";
 
 /** What is kept, for reading. Every read is verified. */
@@ -31,6 +33,8 @@ export interface Records {
   readBlob(digest: string): Promise<Uint8Array>;
   /** Tasks of a session, or of all, the newest first. */
   listTasks(session?: RootAddress): Promise<readonly TaskRecord[]>;
+  /** Tokens of the API: all that open, and those that ended not long ago. */
+  listTokens(): Promise<readonly TokenView[]>;
 }
 
 /** How a host is closed. */
@@ -46,7 +50,10 @@ export interface Host extends Records {
   readonly owner: number | undefined;
   /** The actors of a root that is awake in the process that owns the store; undefined if it is not. */
   readActors(root: RootAddress): Promise<LiveState | undefined>;
-  /** Entries from `fromSeq` on, and new ones as they come. Ends when `signal` aborts, at once if nobody writes. */
+  /**
+   * Entries from `fromSeq` on, and new ones as they come; a page without any says that the root was taken out of service
+   * in this process. Ends when `signal` aborts, at once if nobody writes.
+   */
   follow(root: RootAddress, fromSeq: number, signal: AbortSignal): AsyncIterable<readonly Entry[]>;
   /** Lets go of the store. An owner first waits for prompts that came by its door, unless it is in a hurry. */
   close(options?: CloseOptions): Promise<void>;
@@ -68,8 +75,11 @@ export interface SessionOrder {
   readonly budget?: Budget | undefined;
 }
 
-/** What begins a turn: words for the model, or a call that needs none. */
-export type Request = { readonly text: string } | { readonly call: HostCall };
+/** What begins a turn: words for the model, or a call that needs none; or what lets one go on that waits. */
+export type Request =
+  | { readonly text: string }
+  | { readonly call: HostCall }
+  | { readonly resume: true };
 
 /** A prompt, or a call, to be given. */
 export interface PromptOrder {
@@ -103,7 +113,7 @@ export interface FollowTask {
 }
 
 /** A store that can be read and whose sessions can be told something. */
-export interface ActingHost extends Host {
+export interface ActingHost extends Host, HostTokens {
   /** Makes a session; resolves once it is durable. */
   createSession(order: SessionOrder): Promise<RootAddress>;
   /** Makes a session that goes on from an entry of another one; resolves once it is durable. */

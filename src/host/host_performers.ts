@@ -13,6 +13,7 @@ import { createRoundPrepare } from "../effects/round_prepare.ts";
 import { createSessionArchive } from "../effects/session_archive.ts";
 import { createTerminalCall, type TerminalCallOptions } from "../effects/terminal_call.ts";
 import { createToolCall, createToolVerify, type ToolCall } from "../effects/tool_call.ts";
+import { Admission } from "../model/admission.ts";
 import type { Connections } from "../mcp/connections.ts";
 import type { GuardedClient } from "../net/guarded_client.ts";
 import type { HostPerformers, HostServices } from "../host_services.ts";
@@ -60,6 +61,7 @@ export function createHostPerformers(
     },
     messages: (root, intent) => conversations.transcript(root, intent),
     appState: (root) => conversations.stateOf(root),
+    traceOf: (root) => conversations.traceOf(root),
     blobs: blobsOf(services),
     redactor,
     rawArguments,
@@ -105,8 +107,10 @@ function modelPerformers(
   { conversations, catalogOf, rawArguments, redactor, programs, seams }: HostServices,
   places: SessionPlaces,
 ): Pick<HostPerformers, "model.generate" | "model.sample"> {
+  const admission = new Admission(seams.clock);
   return {
     "model.sample": createModelSample({
+      admission,
       agentOf: async (root) => {
         const place = await places.open(root);
         return "code" in place ? undefined : place.agent;
@@ -116,9 +120,11 @@ function modelPerformers(
       seams,
     }),
     "model.generate": createModelGenerate({
+      admission,
       providerOf: (name, root, model) => places.providerOf(name, root, model),
       transcript: (root, intent) => conversations.transcript(root, intent),
       exposureOf: (root) => conversations.exposureOf(root),
+      droppedOf: (root) => conversations.droppedOf(root),
       catalogOf,
       redactor,
       rawArguments,

@@ -1,5 +1,6 @@
 /** The store of this process: its runtime does what commands ask for, and what comes by the door. */
 import { z } from "zod";
+import { Recovery } from "../../schemas/recovery.ts";
 import { AgentDefinition } from "../../schemas/agent.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
@@ -10,16 +11,19 @@ import { reach, refreshRecords } from "../kernel/reach.ts";
 import type { Runtime } from "../runtime.ts";
 import type { TaskLogs } from "../tasks/task_log.ts";
 import { readTasks } from "../tasks/task_rows.ts";
-import type { TurnReport } from "../turn_report.ts";
 import { builtinSources } from "../tools/builtin.ts";
 import { readLive } from "../why/read_actors.ts";
+import { readTokens } from "../api/access/token_fold.ts";
+import type { TokenDesk } from "../api/access/token_desk.ts";
 import type { Answerers } from "./answerers.ts";
 import { answerQuestion } from "./answering.ts";
 import { cancelSession } from "./canceling.ts";
-import type { ActingHost, CloseOptions, HostEvent, PromptOrder, SessionOrder } from "./host.ts";
+import type { ActingHost, CloseOptions, SessionOrder } from "./host.ts";
 import type { Declarer } from "./declarer.ts";
 import { followLog } from "./host_tasks.ts";
+import { LazyTokens } from "./host_tokens.ts";
 import { writeHome } from "./session_home.ts";
+import { givePrompt } from "./prompting.ts";
 import { watchRoot } from "./watch_root.ts";
 
 /** What a local host is made of. */
@@ -34,11 +38,21 @@ export interface LocalHostParts {
   readonly release: (options: CloseOptions) => Promise<void>;
 }
 
+/** The host of a process that owns its store. */
+export interface LocalHost extends ActingHost {
+  /** Who may use the API by an issued token. */
+  openTokens(): Promise<TokenDesk>;
+}
+
 /** Makes the host of a process that owns its store. */
-export function createLocalHost(parts: LocalHostParts): ActingHost {
+export function createLocalHost(parts: LocalHostParts): LocalHost {
   const { runtime, answerers, declarer, release } = parts;
   const { journal, questions } = runtime;
+  const tokens = new LazyTokens(runtime.kernel);
   return {
+    ...tokens.methods,
+    openTokens: tokens.open,
+    listTokens: () => readTokens(journal, runtime.kernel.records.values()),
     owner: undefined,
     listRoots: async () => {
       await refreshRecords(runtime.kernel);
@@ -51,6 +65,8 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
     async *follow(root, fromSeq, signal) {
       for await (const event of watchRoot(runtime, root, { fromSeq, questions: false, signal })) {
         if (event.type === "entries") yield event.entries;
+        // Nothing more comes, and whoever follows should know: its record says why.
+        else if (event.type === "quarantined") yield [];
       }
     },
     createSession: (order) => createSession(parts, order),
@@ -75,7 +91,10 @@ export function createLocalHost(parts: LocalHostParts): ActingHost {
     },
     listQuestions: () => Promise.resolve(questions.list()),
     answer: (id, answer) => answerQuestion(runtime, id, answer),
-    close: (options = {}) => release(options),
+    close: async (options = {}) => {
+      await tokens.close(options.hurry ?? false);
+      await release(options);
+    },
   };
 }
 
@@ -99,6 +118,7 @@ async function createSession(
     mode: order.mode,
     scope: order.scope,
     budget: order.budget,
+    recovery: order.agent.recovery ?? Recovery.parse({}),
     title: order.title,
   });
 }
@@ -111,39 +131,4 @@ async function capabilitiesOf({ journal }: Runtime, session: RootAddress): Promi
     return Created.safeParse(body).data?.input.agent.capabilities ?? [];
   }
   return [];
-}
-
-async function givePrompt(
-  { runtime, answerers }: Pick<LocalHostParts, "runtime" | "answerers">,
-  order: PromptOrder,
-  hear: (event: HostEvent) => void,
-): Promise<TurnReport> {
-  const { session, request, key, fromSeq } = order;
-  const stop = new AbortController();
-  const leave = answerers.add(session, order.answers);
-  stop.signal.addEventListener("abort", leave, { once: true });
-  const goAway = () => stop.abort();
-  order.gone?.addEventListener("abort", goAway, { once: true });
-  const unheard = Promise.withResolvers<never>();
-  unheard.promise.catch(() => {});
-  const heard = (async () => {
-    for await (
-      const event of watchRoot(runtime, session, { fromSeq, questions: true, signal: stop.signal })
-    ) {
-      hear(event);
-    }
-  })();
-  heard.catch(unheard.reject);
-  try {
-    const { accepted, report } = "text" in request
-      ? await runtime.prompt(session, request.text, key)
-      : await runtime.call(session, request.call, key);
-    // Of a store that takes nothing is told here; once it has taken the prompt, the report is waited for.
-    const taken = accepted({ hurry: false }).then(() => report);
-    return await Promise.race([report, taken, unheard.promise]);
-  } finally {
-    stop.abort();
-    order.gone?.removeEventListener("abort", goAway);
-    await heard.catch(() => {}); // Everything that was said comes before the end; a failure has been told already.
-  }
 }

@@ -2,7 +2,7 @@
 import { sessionsAbove } from "../ancestors.ts";
 import type { ActorApi } from "../api/actor_api.ts";
 import type { AgentShelf } from "../api/agent_shelf.ts";
-import { Fates } from "../api/fates.ts";
+import { Upkeep } from "../api/upkeep.ts";
 import { ArtifactFolder } from "../commands/artifacts.ts";
 import type { HostConfig } from "../../schemas/config.ts";
 import { type Door, openDoor } from "../door/server.ts";
@@ -25,12 +25,11 @@ import type { HostPerformers, HostServices } from "../host_services.ts";
 import type { Seams } from "../seams.ts";
 import { TaskLogs } from "../tasks/task_log.ts";
 import { Answerers } from "./answerers.ts";
-import type { ActingHost } from "./host.ts";
 import { createHostPerformers, type HostCommands } from "./host_performers.ts";
 import { createDoorRedactor, type DoorOptions } from "../effects/clean.ts";
 import type { KnownSecrets } from "../redact/known_secrets.ts";
 import { HostModels, openDirectory } from "./host_models.ts";
-import { createLocalHost } from "./local_host.ts";
+import { createLocalHost, type LocalHost } from "./local_host.ts";
 import { makeKnown } from "./known.ts";
 import { readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
@@ -68,7 +67,7 @@ export interface OwnerOptions {
 }
 
 /** The host of the process that owns its store: besides what every host does, it can offer its API to programs. */
-export interface OwnerHost extends ActingHost {
+export interface OwnerHost extends LocalHost {
   /** Path beside which this process keeps what is no part of the store. */
   readonly beside: string;
   /** The actor API over this store. `mode` is the freest one that a session may be begun in. */
@@ -88,7 +87,8 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     await registry.sweep();
     const answerers = new Answerers();
     const secrets = await readSecrets(config.secrets, env);
-    const known = makeKnown(secrets, { log, token: isShared ? env(tokenVariable) : undefined });
+    const keys = await readSecrets(config.api.jwt === undefined ? {} : { api_jwt: config.api.jwt.key }, env);
+    const known = makeKnown([...secrets, ...keys], { log, token: isShared ? env(tokenVariable) : undefined });
     const valueOf = new Map(secrets.map(({ name, value }) => [name, value]));
     const http = new GuardedClient({ policy: new UrlPolicy(config.network), clock });
     const models = new HostModels({ directory: await openDirectory(config, env), known, clock, log });
@@ -232,7 +232,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
   const doors: Door[] = [];
   const programs = new ProgramDesk({ runtime, seams, config });
   const onEnd = (connection: string) => programs.endConnection(connection);
-  const fates = new Fates({ runtime, seams, isShared: opened.isShared, onEnd });
+  const upkeep = new Upkeep({ runtime, seams, isShared: opened.isShared, onEnd });
   const host = createLocalHost({
     runtime,
     config,
@@ -245,7 +245,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
         if (!hurry) await door.idle();
         await door.close({ hurry });
       }
-      fates.stop();
+      upkeep.stop();
       if (hurry) registry.killAll();
       else await Promise.all([farewell(), registry.endCommands()]);
       await runtime.stop();
@@ -258,7 +258,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
     },
   });
   try {
-    await Promise.all([fates.begin(), programs.begin()]);
+    await Promise.all([upkeep.begin(), programs.begin()]);
     // Who shares a store is on any machine, and the door is on loopback.
     if (!opened.isShared) {
       const door = await openDoor({ host, seams });
@@ -271,11 +271,20 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       openApi: async (offer) => {
         // Loaded here: most commands need none of it.
         const { ActorApi } = await import("../api/actor_api.ts");
-        return new ActorApi({ runtime, host, seams, config, declarer, fates, programs, ...offer });
+        return new ActorApi({
+          runtime,
+          host,
+          seams,
+          config,
+          declarer,
+          fates: upkeep.fates,
+          programs,
+          ...offer,
+        });
       },
     };
   } catch (error) {
-    fates.stop();
+    upkeep.stop();
     for (const door of doors) await door.close();
     await runtime.stop();
     programs.stop();

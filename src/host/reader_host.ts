@@ -1,5 +1,6 @@
 /** A store that this process only reads: nothing is written to it, not even an epoch. */
 import type { RootRecord } from "../../schemas/entry.ts";
+import { readTokens } from "../api/access/token_fold.ts";
 import { openJournalReader } from "../journal/journal.ts";
 import { openKvStore } from "../journal/kv_store.ts";
 import { isAddress } from "../journal/remote_address.ts";
@@ -30,6 +31,7 @@ export async function openReaderHost(location: string, seams: Seams): Promise<Ho
         readHead: (root) => journal.readHead(root),
         readPages: (root, fromSeq) => journal.readPages(root, fromSeq),
         listTasks: (session) => readTasks(journal, session),
+        listTokens: async () => await readTokens(journal, await Array.fromAsync(journal.listRoots())),
         readBlob: (digest) => journal.readBlob(digest),
         readActors: () => Promise.resolve(undefined),
         // What is there is all: nobody writes while we hold the lock, and nobody tells us of a shared store.

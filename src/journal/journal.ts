@@ -11,7 +11,7 @@ import { type Digest, genesisHash } from "./packed_value.ts";
 import type { RowBlob } from "./prepared_unit.ts";
 import { RootOwnership, type Sharing } from "./root_ownership.ts";
 import { readSnapshot } from "./snapshots.ts";
-import { type Store, StoreError, type StoreKey } from "./store.ts";
+import { type ListRange, type Store, StoreError, type StoreKey } from "./store.ts";
 import { checkReadable, readStoreFormat, type StoreFormat } from "./store_format.ts";
 import { readStream, readStreamHead } from "./stream_reader.ts";
 
@@ -63,8 +63,11 @@ export interface JournalReader {
   readReply(principal: string, key: string): Promise<unknown>;
   /** Any other row of the kernel (`recover`, `question`), as it was set; undefined if absent. */
   readRow(key: StoreKey): Promise<unknown>;
-  /** Rows of the kernel under a prefix, in order. */
-  listRows(prefix: StoreKey): AsyncIterable<{ readonly key: StoreKey; readonly value: unknown }>;
+  /** Rows of the kernel under a prefix, in order; a part of them from `start` on, at most `limit`. */
+  listRows(
+    prefix: StoreKey,
+    part?: Pick<ListRange, "start" | "limit">,
+  ): AsyncIterable<{ readonly key: StoreKey; readonly value: unknown }>;
   /** Bytes of a blob, verified. */
   readBlob(digest: string): Promise<Uint8Array>;
 }
@@ -137,15 +140,19 @@ class Reader implements JournalReader {
   }
 
   async *listRoots(): AsyncIterable<RootRecord> {
-    for await (const { key, value } of this.#list(prefixes.roots)) yield parseRoot(String(key[1]), value);
+    for await (const { key, value } of this.#list({ prefix: prefixes.roots })) {
+      yield parseRoot(String(key[1]), value);
+    }
   }
 
   async *listOpen(): AsyncIterable<OpenRow> {
-    for await (const { key, value } of this.#list(prefixes.opens)) yield { root: String(key[1]), key, value };
+    for await (const { key, value } of this.#list({ prefix: prefixes.opens })) {
+      yield { root: String(key[1]), key, value };
+    }
   }
 
   async *listDue(untilMs?: number): AsyncIterable<DueRow> {
-    for await (const { key, value } of this.#list(prefixes.dues)) {
+    for await (const { key, value } of this.#list({ prefix: prefixes.dues })) {
       const dueAtMs = Number(key[1]);
       if (untilMs !== undefined && dueAtMs > untilMs) return;
       yield { dueAtMs, root: String(key[2]), id: String(key[3]), key, value };
@@ -153,7 +160,8 @@ class Reader implements JournalReader {
   }
 
   async *listInbox(to?: RootAddress): AsyncIterable<InboxRow> {
-    for await (const { key, value } of this.#list(to === undefined ? prefixes.inboxes : prefixes.inbox(to))) {
+    const prefix = to === undefined ? prefixes.inboxes : prefixes.inbox(to);
+    for await (const { key, value } of this.#list({ prefix })) {
       yield { to: String(key[1]), from: String(key[2]), seq: Number(key[3]), n: Number(key[4]), key, value };
     }
   }
@@ -170,16 +178,19 @@ class Reader implements JournalReader {
     return this.#whole((await this.#store.get(key))?.value);
   }
 
-  async *listRows(prefix: StoreKey): AsyncIterable<{ readonly key: StoreKey; readonly value: unknown }> {
-    yield* this.#list(prefix);
+  async *listRows(
+    prefix: StoreKey,
+    part: Pick<ListRange, "start" | "limit"> = {},
+  ): AsyncIterable<{ readonly key: StoreKey; readonly value: unknown }> {
+    yield* this.#list({ prefix, ...part });
   }
 
   readBlob(digest: string): Promise<Uint8Array> {
     return readBlob(this.#store, digest, this.#digest);
   }
 
-  async *#list(prefix: StoreKey): AsyncIterable<{ readonly key: StoreKey; readonly value: unknown }> {
-    for await (const { key, value } of this.#store.list({ prefix })) {
+  async *#list(range: ListRange): AsyncIterable<{ readonly key: StoreKey; readonly value: unknown }> {
+    for await (const { key, value } of this.#store.list(range)) {
       yield { key, value: await this.#whole(value) };
     }
   }

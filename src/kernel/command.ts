@@ -3,6 +3,7 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import type { InputBody } from "../../schemas/entry.ts";
 import type { CommandRef } from "../../schemas/message.ts";
 import { canonicalJson } from "../../schemas/json.ts";
+import type { TraceId } from "../../schemas/trace.ts";
 import { throughJson } from "../canonical.ts";
 import { keys } from "../journal/keys.ts";
 import type { StoreKey } from "../journal/store.ts";
@@ -18,6 +19,8 @@ export interface Command {
   readonly ref: CommandRef;
   /** True if the key was minted for this command alone: nobody can have used it before, so nothing is looked up. */
   readonly isFresh?: boolean;
+  /** The trace that it belongs to. A repeat may have another one: it is the same command. */
+  readonly trace?: TraceId | undefined;
 }
 
 /** How it is asked whether a command was accepted. */
@@ -102,7 +105,7 @@ export function reused(key: string): KernelError {
 
 function enter(kernel: Kernel, command: Command, hash: string, key: StoreKey): Acknowledgements {
   refuseWhileBlocked(kernel);
-  const { root, message, ref } = command;
+  const { root, message, ref, trace } = command;
   const pending = kernel.pendingCommands;
   const accepted = Promise.withResolvers<void>();
   accepted.promise.catch(() => {});
@@ -112,7 +115,7 @@ function enter(kernel: Kernel, command: Command, hash: string, key: StoreKey): A
   try {
     offer(kernel, root, {
       kind: "input",
-      body: { message, command: ref },
+      body: { message, command: ref, ...(trace === undefined ? {} : { trace }) },
       commandRow: { key, value: { hash, root } },
       onAccepted: () => {
         pending.delete(claimOf(key));

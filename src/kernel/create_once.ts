@@ -79,7 +79,7 @@ function rowsOf(
   { hash, root, isNew }: Stored & { readonly isNew: boolean },
 ): BirthRows {
   const at = kernel.seams.clock.now();
-  const reply = { status: "ok", value: isNew, root, seq: 1 };
+  const reply = { status: "ok", value: isNew, root, seq: 1, at };
   return [
     { key: keys.command(principal, key), value: { hash, root, seq: 1, at } },
     { key: keys.reply(principal, key), value: reply },

@@ -60,6 +60,8 @@ export interface StoredReply {
   readonly value: Json;
   readonly root: RootAddress;
   readonly seq: number;
+  /** When it was given, in milliseconds since the epoch; replies of earlier releases do not tell. */
+  readonly at?: number;
 }
 
 /** A command between its call and its durable unit. */

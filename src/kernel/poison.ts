@@ -74,6 +74,7 @@ function setAside(kernel: Kernel, root: LiveRoot, mail: InputMail, why: Failure)
     value: { failure: why },
     root: root.address,
     seq: root.seq + 1,
+    at: kernel.seams.clock.now(),
   };
   const key = command === undefined ? undefined : keys.reply(command.principal, command.key);
   const extra: NoteExtra = {

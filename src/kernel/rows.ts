@@ -49,7 +49,7 @@ export function rowsOf(root: LiveRoot, result: CrankResult): Rows {
     } else if (write.outgoing.kind === "note") {
       if (root.kind === "task" && write.outgoing.type === "task.changed") keepTask(rows, write.outgoing.body);
     } else if (write.outgoing.kind === "reply") {
-      rows.replies.push(replyOf(root, beginning.seq, write.outgoing));
+      rows.replies.push(replyOf(root, beginning, write.outgoing));
     }
   }
   for (const letter of rows.letters) rows.sets.push({ key: letter.key, value: { message: letter.message } });
@@ -112,12 +112,12 @@ function letterOf(
 
 function replyOf(
   root: LiveRoot,
-  seq: number,
+  { seq, at }: CrankResult["beginning"],
   outgoing: Extract<Outgoing, { readonly kind: "reply" }>,
 ): { readonly key: StoreKey; readonly reply: StoredReply } {
   const { command, status, value } = outgoing;
   return {
     key: keys.reply(command.principal, command.key),
-    reply: { status, value, root: root.address, seq },
+    reply: { status, value, root: root.address, seq, at },
   };
 }

@@ -1,6 +1,7 @@
 /** One `tools/call`, from its first byte to the one way in which it ended. */
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { JsonObject } from "../../schemas/json.ts";
+import type { TraceId } from "../../schemas/trace.ts";
 import { givenUp } from "../effects/deadline.ts";
 import { oneLine } from "./plain_text.ts";
 import { AnswerLostError, NotSentError } from "./asked.ts";
@@ -34,6 +35,8 @@ export interface McpCall {
   readonly asTask?: { readonly ttl: number };
   /** The same for every attempt: for servers that deduplicate. What only asks about a call has none. */
   readonly key?: string;
+  /** The trace that whoever asked for this named. */
+  readonly trace?: TraceId | undefined;
   readonly signal: AbortSignal;
   /** How long the server may be silent; progress makes it begin anew. Milliseconds. */
   readonly idleMs: number;
@@ -86,9 +89,13 @@ export async function performCall(
 }
 
 /** What a server is told of a call besides what it asks: for servers that deduplicate, and for those that trace. */
-function metaOf(key: string): JsonObject {
+function metaOf(key: string, trace: TraceId | undefined): JsonObject {
   const traceparent = traceParentOf(key);
-  return { "troupe/idempotency-key": key, ...(traceparent === undefined ? {} : { traceparent }) };
+  return {
+    "troupe/idempotency-key": key,
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(trace === undefined ? {} : { "troupe/trace-id": trace }),
+  };
 }
 
 class RunningCall {
@@ -117,10 +124,13 @@ class RunningCall {
   }
 
   #ask(): Promise<Answer> {
-    const { key } = this.#call;
+    const { key, trace } = this.#call;
     const { protocol, transport } = this.#connection;
     const { method, params } = requestOf(this.#call);
-    const asked = { method, params: { ...params, ...(key === undefined ? {} : { _meta: metaOf(key) }) } };
+    const asked = {
+      method,
+      params: { ...params, ...(key === undefined ? {} : { _meta: metaOf(key, trace) }) },
+    };
     this.#restartSilence();
     const answer = protocol.request(asked, {
       signal: this.#giveUp.signal,

@@ -4,20 +4,16 @@
  */
 import { BorderError, readJson } from "../border.ts";
 import { LineSplitter } from "../processes/lines.ts";
-import {
-  ErrorCode,
-  type JSONRPCMessage,
-  JSONRPCMessageSchema,
-  type RequestId,
-  RequestIdSchema,
-  type Transport,
-} from "./sdk_v1.ts";
+import { peerRefusals, PeerRequestId, readPeerMessage } from "./peer_message.ts";
+import type { JSONRPCMessage, Transport } from "./sdk_v1.ts";
 
 /** Requests that may wait for their answers; with more of them, nothing is read. */
 const requestsOpenMax = 256;
 /** Answers that may wait for whoever reads them, in bytes; with more of them, nothing is read. */
 const bytesUnwrittenMax = 1_048_576;
 const readBytes = 65_536;
+/** Listens for as long as the connection stands. */
+const endlessMethod = "subscriptions/listen";
 
 /** What a transport is made of. `Deno.stdin` and `Deno.stdout` are the two ends of a process. */
 export interface ServerTransportParts {
@@ -32,6 +28,8 @@ export class ServerTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
+  /** Hears each message first. */
+  onheard?: (message: JSONRPCMessage) => void;
   /**
    * Resolves at the end of input, once nothing is left to answer, and when nobody reads the output any more. Rejects if
    * a message is too long, or the system refuses to read or to write.
@@ -40,7 +38,9 @@ export class ServerTransport implements Transport {
   readonly #parts: ServerTransportParts;
   readonly #end = Promise.withResolvers<void>();
   /** How often each id waits for an answer: a client that uses one twice gets two. */
-  readonly #open = new Map<RequestId, number>();
+  readonly #open = new Map<PeerRequestId, number>();
+  /** Requests that wait for no answer in particular: the end of input is theirs too. */
+  readonly #endless = new Set<PeerRequestId>();
   #writing: Promise<void> = Promise.resolve();
   #bytesUnwritten = 0;
   #news = Promise.withResolvers<void>();
@@ -62,7 +62,8 @@ export class ServerTransport implements Transport {
   /** Writes a message. An answer to a request that was canceled goes nowhere. */
   async send(message: JSONRPCMessage): Promise<void> {
     const isAnswer = "result" in message || "error" in message;
-    if (isAnswer && message.id !== undefined && !this.#close(message.id)) return;
+    const { id } = message as { readonly id?: PeerRequestId };
+    if (isAnswer && id !== undefined && !this.#close(id) && !this.#endless.delete(id)) return;
     await this.#write(message);
   }
 
@@ -102,6 +103,7 @@ export class ServerTransport implements Transport {
     if ("refusal" in read) void this.#write(read.refusal);
     else {
       this.#note(read.message);
+      this.onheard?.(read.message);
       this.onmessage?.(read.message);
     }
   }
@@ -109,15 +111,19 @@ export class ServerTransport implements Transport {
   /** Keeps the account of what waits for an answer. */
   #note(message: JSONRPCMessage): void {
     if (!("method" in message)) return;
-    if ("id" in message) this.#open.set(message.id, (this.#open.get(message.id) ?? 0) + 1);
-    else if (message.method === "notifications/cancelled") {
-      const id = RequestIdSchema.safeParse(message.params?.["requestId"]);
-      if (id.success && this.#open.delete(id.data)) this.#tell();
+    if ("id" in message) {
+      if (message.method === endlessMethod) this.#endless.add(message.id);
+      else this.#open.set(message.id, (this.#open.get(message.id) ?? 0) + 1);
+    } else if (message.method === "notifications/cancelled") {
+      const id = PeerRequestId.safeParse(message.params?.["requestId"]);
+      if (!id.success) return;
+      this.#endless.delete(id.data);
+      if (this.#open.delete(id.data)) this.#tell();
     }
   }
 
   /** Takes a request off the account; false if it is not on it. */
-  #close(id: RequestId): boolean {
+  #close(id: PeerRequestId): boolean {
     const count = this.#open.get(id);
     if (count === undefined) return false;
     if (count > 1) this.#open.set(id, count - 1);
@@ -177,24 +183,24 @@ function readMessage(line: Uint8Array, bytesMax: number): MessageRead | undefine
     value = readJson(text, { bytesMax });
   } catch (error) {
     const isJson = error instanceof BorderError && error.code !== "json_invalid";
-    if (!(error instanceof BorderError)) return refuse(ErrorCode.ParseError, "The line is not UTF-8 text");
-    return refuse(isJson ? ErrorCode.InvalidRequest : ErrorCode.ParseError, error.message);
+    if (!(error instanceof BorderError)) return refuse(peerRefusals.parse, "The line is not UTF-8 text");
+    return refuse(isJson ? peerRefusals.invalid : peerRefusals.parse, error.message);
   }
-  const parsed = JSONRPCMessageSchema.safeParse(value);
-  if (parsed.success) return { message: parsed.data };
+  const message = readPeerMessage(value);
+  if (message !== undefined) return { message };
   const fields: { readonly [key: string]: unknown } = typeof value === "object" ? { ...value } : {};
   // Answers and notifications are never answered, not even broken ones: two peers would go on for ever.
   const isAnswer = !("method" in fields) && ("result" in fields || "error" in fields);
   const isNotification = typeof fields["method"] === "string" && !("id" in fields);
   if (isAnswer || isNotification) return undefined;
-  const id = RequestIdSchema.safeParse(fields["id"]);
+  const id = PeerRequestId.safeParse(fields["id"]);
   return refuse(
-    ErrorCode.InvalidRequest,
+    peerRefusals.invalid,
     "The line is no JSON-RPC 2.0 message: send one a line, no batches",
     id.success ? id.data : null,
   );
 }
 
-function refuse(code: ErrorCode, message: string, id: RequestId | null = null): MessageRead {
+function refuse(code: number, message: string, id: PeerRequestId | null = null): MessageRead {
   return { refusal: { jsonrpc: "2.0", id, error: { code, message } } };
 }

@@ -27,6 +27,7 @@ export function createScriptedProvider(script: Script): ModelProvider {
   return {
     name: "scripted",
     capabilities,
+    concurrency: script.concurrency ?? Infinity,
     async *generate(request, signal) {
       const answers = answersFor(script, request);
       const number = request.messages.filter((message) => message.role === "assistant").length + 1;
@@ -64,10 +65,19 @@ function answerOf(answers: Answers, number: number, request: ModelRequest): Scri
   if (error !== undefined) {
     throw new ModelError(error.retryable ? "model_server_failed" : "model_failed", error.message);
   }
-  if (fail !== undefined && (request.attempt ?? 1) <= (fail.times ?? Infinity)) {
-    throw new ModelError(fail.code, fail.message, { retryAfterMs: fail.retry_after_ms });
+  if (fail !== undefined && failsNow(fail, request)) {
+    throw new ModelError(fail.code, fail.message, { retryAfterMs: fail.retry_after_ms, tool: fail.tool });
   }
   return answer;
+}
+
+/** True while the attempts of a failure are not used up; of one about a tool, while that is told of. */
+function failsNow(
+  { tool, times = Infinity }: NonNullable<ScriptedAnswer["fail"]>,
+  request: ModelRequest,
+): boolean {
+  if (tool !== undefined) return request.tools.some(({ name }) => name === tool);
+  return (request.attempt ?? 1) <= times;
 }
 
 function eventsOf(answer: ScriptedAnswer, number: number, isStreaming: boolean): readonly ModelEvent[] {

@@ -3,6 +3,7 @@ import type { Entry } from "../../schemas/entry.ts";
 import type { ModelAnswer, ModelMessage } from "../../schemas/model.ts";
 import { ModelErrorCode, type Script, type ScriptedAnswer } from "../../schemas/script.ts";
 import { ConversationFold } from "../effects/conversation_fold.ts";
+import { requestMessages } from "../effects/request_messages.ts";
 import { peek, peekList, peekText } from "../peek.ts";
 
 /** What of a run a script cannot say. */
@@ -24,6 +25,8 @@ interface Failed {
   readonly code: string;
   readonly message: string;
   readonly retryAfterMs: number | undefined;
+  /** The tool whose schema it is about. */
+  readonly tool: string;
 }
 
 /** Takes the entries of one session in order. */
@@ -45,7 +48,7 @@ export class ScriptFold {
 
   /** What its user said first; undefined if nothing was said. */
   get prompt(): string | undefined {
-    return this.#conversation.messages.find(({ role }) => role === "user")?.text;
+    return requestMessages(this.#conversation.messages).find(({ role }) => role === "user")?.text;
   }
 
   take(entry: Entry): void {
@@ -99,15 +102,16 @@ export class ScriptFold {
     const [first] = failed;
     if (first === undefined) return undefined;
     const code = ModelErrorCode.safeParse(first.code);
-    if (!code.success || failed.some((one) => one.code !== first.code)) {
+    if (!code.success || failed.some((one) => one.code !== first.code || one.tool !== first.tool)) {
       this.losses.failures += failed.length;
       return undefined;
     }
-    const { message, retryAfterMs } = first;
+    const { message, retryAfterMs, tool } = first;
     return {
       code: code.data,
       message: message.slice(0, 1_000),
       times: failed.length,
+      ...(tool === "" ? {} : { tool }),
       ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
     };
   }
@@ -152,6 +156,7 @@ function failedOf(body: Entry["body"]): Failed {
   return {
     code: peekText(body, "failure", "code"),
     message: peekText(body, "failure", "message"),
+    tool: peekText(body, "failure", "tool"),
     retryAfterMs: typeof told === "number" ? told : undefined,
   };
 }

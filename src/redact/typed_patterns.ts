@@ -2,6 +2,7 @@
  * Secrets that can be told by their looks: a literal that begins them, then a bounded run of characters. Prefixes and
  * characters are those of the standards named beside them, or of what the vendors document of their tokens.
  */
+import { readOwnToken } from "./own_tokens.ts";
 import {
   readBasic,
   readBearer,
@@ -135,6 +136,7 @@ export const typedPatterns: readonly TypedPattern[] = [
   tokens("grafana_token", ["glsa_"], { of: isWord, min: 41, max: 41 }),
   tokens("age_secret_key", ["AGE-SECRET-KEY-1"], { of: isCapitalOrDigit, min: 58, max: 58 }),
   tokens("age_secret_key", ["age-secret-key-1"], { of: isSmallOrDigit, min: 58, max: 58 }),
+  { name: "troupe_token", anchors: ["tr_"], read: readOwnToken },
   { name: "jwt", anchors: ["eyJ"], read: readJsonWebToken },
   { name: "private_key", anchors: ["-----BEGIN "], read: readPrivateKey },
   { name: "url_password", anchors: ["://"], read: readUrlPassword },

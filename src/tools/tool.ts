@@ -8,6 +8,7 @@ import type { Json, JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
+import type { TraceId } from "../../schemas/trace.ts";
 import {
   type ApprovalPolicy,
   type Attachment,
@@ -127,6 +128,8 @@ export interface ToolUseContext {
   readonly clock: Clock;
   /** The one way out by HTTP: where it may lead, the host's network policy says. */
   readonly fetch: GuardedClient["fetch"];
+  /** The trace of the turn: its requests carry it by themselves, and calls of other programs should (GA-27). */
+  readonly trace?: TraceId;
   /** What was said before; absent where no journal is kept that could be read. */
   readonly sessions?: SessionArchive;
   /** What became of what the tool wanted of a person first; set for tools that ask, and for no other. */

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { PortKind } from "../../schemas/effect.ts";
 import { IntentId, RootAddress } from "../../schemas/ids.ts";
+import { TurnWait, WaitReason } from "../../schemas/recovery.ts";
 import { EffectClass } from "../../schemas/tool.ts";
 
 /** Lengths in characters: what is longer is cut. */
@@ -51,6 +52,10 @@ export const ActorState = z.strictObject({
   /** Of a question: the calls that wait for its answer, as they are called below the root. */
   about: z.array(z.string().max(addressCharactersMax)),
   takes: z.array(Taken),
+  /** What it waits for, in one word; absent if it works, rests, or waits for those below it. */
+  reason: WaitReason.exactOptional(),
+  /** Of a turn whose model failed: what it waits for. */
+  wait: TurnWait.exactOptional(),
   /** When what was restarted because of it or by it: of a supervisor, its children; of a connection, its server. */
   restarts: z.array(z.strictObject({ of: RootAddress, atMs: z.number() })),
   /** How long a restart counts, in milliseconds; 0 if this actor restarts nothing. */

@@ -6,8 +6,11 @@ import { limits } from "../../schemas/limits.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import type { LiveRoot } from "../kernel/live_root.ts";
 import { peek, peekList, peekText } from "../peek.ts";
+import { QuestionKind } from "../../schemas/question.ts";
+import { TurnWait } from "../../schemas/recovery.ts";
 import { type ActorState, addressCharactersMax, type LiveState, type Wait } from "./actor_state.ts";
 import { lateTargetsOf, takesOf, targetsOf } from "./moves.ts";
+import { reasonOf } from "./wait_reason.ts";
 import { wordsOf } from "./words.ts";
 
 /** An actor that runs a machine, and where it stands below its root. */
@@ -67,8 +70,17 @@ function readActor(root: RootAddress, { address, snapshot }: FoundActor, ofRoot:
     awaits: awaitedBy(snapshot.machine.id, state, context),
     about: snapshot.machine.id === "question" ? askedBy(address.slice(root.length + 1), context, ofRoot) : [],
     takes: snapshot.status === "active" ? [...takesOf(snapshot)] : [],
+    ...standing(snapshot.machine.id, state, context),
     ...restartsOf(root, snapshot.machine.id, context),
   };
+}
+
+/** What it waits for after a failure, and the word for what it waits for. */
+function standing(machine: string, state: string, context: unknown): Pick<ActorState, "reason" | "wait"> {
+  const wait = machine === "turn" ? TurnWait.safeParse(peek(context, "wait")).data : undefined;
+  const question = QuestionKind.safeParse(peek(context, "subject", "kind")).data;
+  const reason = reasonOf({ machine, state, wait, question });
+  return { ...(reason === undefined ? {} : { reason }), ...(wait === undefined ? {} : { wait }) };
 }
 
 /** The calls that wait for a question: a session keeps those that would do the same as the first. */

@@ -1,9 +1,11 @@
 /** Why an actor does not go on: all that is known of it, of what it waits for, and of who could move it. */
 import type { RootAddress } from "../../schemas/ids.ts";
+import type { TurnWait, WaitReason } from "../../schemas/recovery.ts";
 import type { ActorState, Wait } from "./actor_state.ts";
 import type { Escalated, Poisoned } from "./history.ts";
 import { type RootView, type RootViews, sinceOf } from "./root_view.ts";
 import { type Sender, sendingOf } from "./senders.ts";
+import { reasonsOf } from "./wait_reason.ts";
 
 /** A message that an actor takes, and who may send it. */
 export interface Move {
@@ -31,6 +33,10 @@ export interface Reason {
   /** Messages that wait for the root. */
   readonly mail: number;
   readonly waits: readonly Wait[];
+  /** What it and those below it wait for, in words of a fixed list. */
+  readonly reasons: readonly WaitReason[];
+  /** Of a turn whose model failed, or of its session: what it waits for. */
+  readonly wait: TurnWait | undefined;
   /** Questions about it, or of its own: a person's answer moves it. */
   readonly questions: readonly Wait[];
   /** Actors below it that have not ended. */
@@ -57,6 +63,7 @@ export async function explain(
   const actor = actors.find((one) => one.address === address);
   const isRoot = address === record.address;
   const isOut = record.status === "quarantined";
+  const own = actors.filter((one) => one.address === address || one.address.startsWith(`${address}/`));
   if (actor === undefined && !isRoot) return undefined;
   const escalated = isOut ? await views.escalationOf(record.address) : undefined;
   const reason = record.reason ?? "no reason was recorded";
@@ -70,6 +77,8 @@ export async function explain(
     isHeld: live?.isHeld ?? false,
     mail: live?.mail ?? 0,
     waits: isOut ? [] : actor?.waits ?? [],
+    reasons: isOut || live?.isHeld === true ? ["agent_unavailable"] : reasonsOf(own),
+    wait: isOut ? undefined : own.find(({ wait }) => wait !== undefined)?.wait,
     questions: isOut || actor === undefined ? [] : questionsAbout(actors, record.address, actor),
     below: isOut ? [] : childrenOf(actors, address).filter(({ machine }) => machine !== "question")
       .map((one) => ({ address: one.address, state: one.state })),

@@ -34,6 +34,7 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
   },
   "session.call": { by: ["operator"], command: "troupe call AGENT TOOL --session SESSION" },
   "session.cancel": { by: ["operator", "program"], command: "troupe cancel SESSION" },
+  "session.resume": { by: ["operator"], command: "troupe resume SESSION" },
   "session.revoke": { by: ["operator"] },
   "session.invoke": { by: ["program"] },
   "session.relay": { by: ["operator"] },
@@ -79,6 +80,11 @@ const ofRoots: { readonly [T in RootMessageType]: Sending } = {
   "child.exited": { by: ["runtime"] },
   "child.restarted": { by: ["supervisor"] },
   "child.quarantined": { by: ["runtime", "supervisor"] },
+  "token.issue": { by: ["operator"], command: "troupe token create" },
+  "token.rotate": { by: ["operator"], command: "troupe token rotate ID" },
+  "token.revoke": { by: ["operator"], command: "troupe token revoke ID" },
+  "token.used": { by: ["runtime"] },
+  "access.refused": { by: ["runtime"] },
 };
 
 /** Messages between the actors of one root. */
@@ -86,6 +92,9 @@ const inside: { readonly [type: string]: Sending } = {
   "turn.cancel": { by: ["parent"] },
   "turn.cancel_call": { by: ["parent"] },
   "turn.invoke": { by: ["parent"] },
+  "turn.resume": { by: ["parent"] },
+  "turn.waiting": { by: ["child"] },
+  "turn.went_on": { by: ["child"] },
   "turn.call_stopped": { by: ["child"] },
   "turn.undecided": { by: ["child"] },
   "turn.decided": { by: ["parent"] },

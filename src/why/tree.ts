@@ -3,8 +3,11 @@ import { BudgetField } from "../../schemas/budget.ts";
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { ForkOrigin } from "../../schemas/fork.ts";
 import { type RootAddress, sessionOf } from "../../schemas/ids.ts";
+import type { WaitReason } from "../../schemas/recovery.ts";
+import type { ActorState } from "./actor_state.ts";
 import { parentOf } from "./reason.ts";
 import { type RootView, type RootViews, sinceOf } from "./root_view.ts";
+import { waitText } from "./wait_reason.ts";
 
 /** One actor in the tree. */
 export interface TreeLine {
@@ -18,6 +21,8 @@ export interface TreeLine {
   /** True if its root is awake in the process that owns the store. */
   readonly isLive: boolean;
   readonly restarts: number;
+  /** What it waits for, in one word of a fixed list. */
+  readonly reason: WaitReason | undefined;
   /** What it waits for, in words. */
   readonly waits: readonly string[];
   /** Of a session with a budget: what it spent of each field that has a bound. */
@@ -102,6 +107,7 @@ async function linesOf(
     sinceMs: undefined,
     isLive: live !== undefined,
     restarts: 0,
+    reason: undefined,
     waits: [],
     budget: {},
     trouble: undefined,
@@ -111,7 +117,12 @@ async function linesOf(
   const standing = (actor: (typeof actors)[number]) => ({
     state: actor.state,
     sinceMs: sinceOf(view, actor),
-    waits: [...actor.waits.map(({ words }) => words), ...actor.awaits.map((one) => `a message of ${one}`)],
+    reason: actor.reason,
+    waits: [
+      ...waitWords(actor),
+      ...actor.waits.map(({ words }) => words),
+      ...actor.awaits.map((one) => `a message of ${one}`),
+    ],
   });
   const own = root === undefined ? await outOfService(views, view) : standing(root);
   // How a task ended says more than that it did.
@@ -141,6 +152,10 @@ async function linesOf(
       });
     }),
   ];
+}
+
+function waitWords({ address, wait }: ActorState): readonly string[] {
+  return wait === undefined ? [] : [waitText(wait, address)];
 }
 
 /** The turn that ran when its session was taken out of service: it never ends. */

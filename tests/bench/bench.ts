@@ -217,9 +217,11 @@ function loadText(): string {
 const small = {
   redact: smallParts.measureRedaction,
   net: smallParts.measureNet,
+  access: smallParts.measureAccess,
   commands: smallParts.measureCommands,
   tasks: smallParts.measureTasks,
   children: smallParts.measureChildren,
+  api: smallParts.measureApi,
   catalog: smallParts.measureCatalogs,
   binary: smallParts.measureBinary,
   commits: measureCommits,

@@ -13,10 +13,12 @@ export const sections = [
   "redact",
   "catalog",
   "net",
+  "access",
   "commands",
   "tasks",
   "children",
   "binary",
+  "api",
   "commits",
   "recovery",
   "long",
@@ -56,8 +58,9 @@ Examples:
   deno task bench --only governed
   deno task bench --only mcp,scale
   deno task bench --only redact,catalog
-  deno task bench --only net,commands,tasks,children
   deno task bench --only binary
+  deno task bench --only net,access,commands,tasks,children
+  deno task bench --only api
   deno task bench --only commits,recovery,replay,long
   deno task bench --json bench.json
 

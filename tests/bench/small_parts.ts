@@ -1,5 +1,7 @@
 /** The parts of the bench that need no children of their own: each once, in this process. */
 import { binaryText, runBinaryRounds } from "./binary_rounds.ts";
+import { accessText, runAccessRounds } from "./access_rounds.ts";
+import { apiText, runApiRounds } from "./api_rounds.ts";
 import { catalogTable } from "./catalog_report.ts";
 import { runCatalogRounds } from "./catalog_rounds.ts";
 import { childrenText, runChildrenRounds } from "./children_rounds.ts";
@@ -40,6 +42,12 @@ export async function measureNet({ isQuick, rounds }: Options): Promise<Part> {
   return { figures: found, text: netText(found) };
 }
 
+/** Agents of others beside agents that are not there. */
+export async function measureAccess({ isQuick, rounds }: Options): Promise<Part> {
+  const found = await runAccessRounds({ rounds: rounds ?? (isQuick ? 5 : 15), requests: isQuick ? 40 : 200 });
+  return { figures: found, text: accessText(found) };
+}
+
 /** A flood of output. */
 export async function measureCommands({ isQuick }: Options): Promise<Part> {
   const found = await drainFlood((isQuick ? 128 : 1_024) * 1_048_576);
@@ -56,4 +64,14 @@ export async function measureTasks({ isQuick }: Options): Promise<Part> {
 export async function measureChildren({ isQuick }: Options): Promise<Part> {
   const found = await runChildrenRounds(isQuick ? 80 : 1_000);
   return { figures: found, text: childrenText(found) };
+}
+
+/** The API by HTTP: watchers, writers, births. */
+export async function measureApi({ isQuick }: Options): Promise<Part> {
+  const found = await runApiRounds(
+    isQuick
+      ? { watchers: 200, sessions: 50, seconds: 5, spawns: 200 }
+      : { watchers: 1_000, sessions: 200, seconds: 60, spawns: 1_000 },
+  );
+  return { figures: found, text: apiText(found) };
 }

@@ -9,8 +9,8 @@ async function blocks(): Promise<readonly string[]> {
   const text = await Deno.readTextFile(`${root}README.md`);
   const [, rest = ""] = text.split("\n## From another program\n");
   const [body = ""] = rest.split("\n## ");
-  // The one in Python has a test of its own.
-  return [...body.matchAll(/```(?!python)\w+\n([^]*?)```/g)].map(([, block = ""]) => block);
+  // Those in Python and JSON have tests of their own.
+  return [...body.matchAll(/```(?!python|json)\w+\n([^]*?)```/g)].map(([, block = ""]) => block);
 }
 
 Deno.test({
@@ -18,7 +18,7 @@ Deno.test({
   ignore: Deno.build.os === "windows",
   fn: () =>
     onStage(async (stage) => {
-      const [served = "", shell = "", script = "", ...more] = await blocks();
+      const [served = "", shell = "", script = "", tokens = "", ...more] = await blocks();
       assert.deepEqual(more, []);
       const words = served.trim().split(" ");
       assert.deepEqual(words.splice(0, 3), ["deno", "task", "troupe"]);
@@ -44,6 +44,17 @@ Deno.test({
       const ended = await stage.startDeno("run", "-A", "--quiet", ...config, stage.path("program.ts")).ended;
       assert.equal(ended.code, 0, ended.err);
       assert.match(ended.out, /^completed /);
+      const troupe = `deno run -A --quiet ${config.join(" ")} ${root}main.ts`;
+      const given = await new Deno.Command("sh", {
+        args: ["-euc", tokens.replaceAll("7411", port).replaceAll("deno task troupe", troupe)],
+        cwd: stage.folder,
+      }).output();
+      const seen = new TextDecoder().decode(given.stdout);
+      assert.equal(given.code, 0, new TextDecoder().decode(given.stderr));
+      // The program sees nothing of what the operator began.
+      assert.match(seen, /^{"agents":\[\]}tok_\w+ is revoked\n/);
+      assert.match(seen, /token\.issue +tok_\w+ for program:ci until .*: sessions:read\n/);
+      assert.match(seen, /token\.revoke +tok_/);
       running.signal("SIGTERM");
       assert.equal((await running.ended).code, 0);
     }),

@@ -41,7 +41,7 @@ Deno.test("record makes a script of a run: retries, parallel calls and a child a
             fail: { code: "model_rate_limited", times: 1, retry_after_ms: 1 },
           },
           { calls: [callOf("delegate_task", { goal: "count them", model: "scripted/child.yaml" })] },
-          { text: "There are two.", finish_reason: "length" },
+          { text: "There are two.", finish_reason: "content_filter" },
         ],
       }),
       "agent/child.yaml": JSON.stringify({ answers: [{ text: "counted: 2" }] }),

@@ -55,6 +55,7 @@ function begin(random: Random): Run {
     servers: random() < 0.3 ? [serverOf("docs") as never] : [],
     mode: "default" as const,
     ...(random() < 0.4 ? { parent: above } : {}),
+    ...(random() < 0.5 ? { recovery: { waits: "manual" as const } } : {}),
   });
   return run;
 }
@@ -73,6 +74,12 @@ function taskOf(n: number) {
   return { task, address: `task/${task}@${self.slice("session/".length)}` };
 }
 
+/** Failures of a model after which a turn waits: for its time, or for a person. */
+const lasting = [
+  { code: "model_rate_limited", retryAfterMs: 300_000 },
+  { code: "model_login_failed", retryable: false },
+] as const;
+
 /** What a port yields that nobody has canceled: anything that it may. */
 function outcome(run: Run, ask: Ask, random: Random): void {
   const { port } = ask.request;
@@ -80,6 +87,7 @@ function outcome(run: Run, ask: Ask, random: Random): void {
     .indexOf(ask);
   if (younger > 0) return; // The oldest of a kind goes first; the next look takes this one.
   if (random() < 0.3 && port !== "question.ask") {
+    if (port === "model.generate" && random() < 0.5) return run.fail(port, pick(lasting, random));
     const status = pick(["failed", "timed_out", "unknown", "unknown"] as const, random);
     return run.fail(port, { status, code: "tool_unreachable" });
   }
@@ -124,6 +132,7 @@ function live(run: Run, step: number, random: Random): void {
     const { task, address } = taskOf(step);
     return run.send({ type: "task.opened", task, kind: "terminal.exec" } as never, { sender: address });
   }
+  if (dice > 0.97) return run.send({ type: "session.resume" } as never, command(`r${step}`));
   if (dice < 0.4 && ["preparing", "renewing"].includes(String(run.state()))) return issue(run);
   const ask = pending[Math.floor(random() * pending.length)];
   if (ask !== undefined) outcome(run, ask, random);

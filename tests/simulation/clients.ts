@@ -238,6 +238,8 @@ export class Clients {
       servers: declarationsOf(this.#options.scenario.servers ?? 0),
       policy: HostPolicy.parse({}),
       budget: this.#options.budgetOf(index),
+      // Nobody resumes anything here: who waits for a person would never end.
+      ...(index % 2 === 1 ? { recovery: { waits: "automatic" as const } } : {}),
     }).then((address) => {
       this.sessions[index] ??= address;
       this.#options.trace(`${life.number} session ${index} is ${address}`);

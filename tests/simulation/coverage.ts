@@ -109,6 +109,8 @@ const notes = [
   "note turn.planned parallel",
   "note turn.planned serial",
   "note turn.stuck",
+  "note turn.waiting",
+  "note turn.wait_ended",
   "message catalog.refused",
   "message session.answered",
   "message session.prompt",

@@ -3,6 +3,7 @@ import type { InvocationOutcome } from "../../schemas/invocation.ts";
 import { canonicalJson } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { ConversationFold } from "../../src/effects/conversation_fold.ts";
+import { requestMessages } from "../../src/effects/request_messages.ts";
 import type { Case } from "./judges.ts";
 import { type LedgerLine, type Performed, wasDurable } from "./outside.ts";
 import { type Tool, toolNamed } from "./scenario.ts";
@@ -123,7 +124,7 @@ function judgeConversations({ evidence, streams, complain }: Case): void {
       if (!isIntent) continue;
       // What was written by another epoch may be another request under the same position (K3).
       const isSame = isOutside(key) || key.endsWith(`@${entry.epoch}`);
-      if (isSame && JSON.stringify(fold.messages) !== conversation) {
+      if (isSame && JSON.stringify(requestMessages(fold.messages)) !== conversation) {
         complain("I8", `The model was not given what the journal says for ${key}`);
       }
       break;

@@ -6,21 +6,27 @@ import type { Authenticator } from "../../src/api/authenticator.ts";
 import type { Caller } from "../../src/api/caller.ts";
 import { openFolderShelf } from "../../src/api/folder_shelf.ts";
 import { type HttpServer, type HttpServerOptions, openHttpServer } from "../../src/api/http/http_server.ts";
-import { openOwner } from "../../src/host/open_host.ts";
+import { McpFront } from "../../src/api/mcp/mcp_front.ts";
+import { openOwner, type OwnerHost } from "../../src/host/open_host.ts";
 import type { LogEvent, Seams } from "../../src/seams.ts";
 import { createSystemSeams } from "../../src/system_seams.ts";
 
 /** A server with everything behind it. */
 export interface HttpStage {
   readonly server: HttpServer;
+  readonly host: OwnerHost;
+  /** The folder of the store `store.db`. */
+  readonly folder: string;
   readonly logged: readonly LogEvent[];
   /** Asks as a principal, by its token: `p1`, `p2`, or `operator`. */
   ask(path: string, init?: AskInit): Promise<Response>;
   /** Says exactly these bytes, and gives what is answered until the other side ends, or `until` was said. */
   raw(text: string, until?: RegExp): Promise<string>;
   connect(): Promise<Deno.TcpConn>;
-  /** Closes the server and opens another one at the same port and store. */
-  reopen(): Promise<void>;
+  /** Asks the server to end, and waits until it has; in haste once `late` aborts. */
+  drained(late?: AbortSignal): Promise<void>;
+  /** Closes the server and opens another one at the same port and store; `between`, nobody holds the store. */
+  reopen(between?: () => Promise<void>): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -37,10 +43,16 @@ export interface AskInit {
 export interface HttpStageOptions
   extends Partial<Pick<HttpServerOptions, "rate" | "bodyMs" | "headersMs" | "authenticator">> {
   readonly script?: string;
+  /** True to speak MCP too. */
+  readonly mcp?: boolean;
   /** What stands in `agent.yaml`. */
   readonly agent?: string;
   readonly config?: unknown;
   readonly seams?: (seams: Seams) => Seams;
+  /** Makes the way in from the host, anew for each server. */
+  readonly access?: (host: OwnerHost, seams: Seams) => Promise<Authenticator>;
+  /** More files of the agent's folder. */
+  readonly files?: { readonly [path: string]: string };
 }
 
 const operator: Caller = {
@@ -79,6 +91,10 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
     `${folder}/script.yaml`,
     options.script ?? "answers:\n  - text: Hello\n  - text: Again\n",
   );
+  for (const [path, text] of Object.entries(options.files ?? {})) {
+    await Deno.mkdir(`${folder}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
+    await Deno.writeTextFile(`${folder}/${path}`, text);
+  }
   const open = async (port: number) => {
     const host = await openOwner({
       location: `${folder}/store.db`,
@@ -97,8 +113,9 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
     });
     const api = await host.openApi({ shelf, mode: "default" });
     const server = await openHttpServer({
-      authenticator: byName,
       ...options,
+      authenticator: await options.access?.(host, seams) ?? options.authenticator ?? byName,
+      mcp: options.mcp === true ? new McpFront({ api, seams }) : undefined,
       api,
       seams,
       hostname: "127.0.0.1",
@@ -109,18 +126,24 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
   let opened = await open(0);
   const { port } = opened.server;
   const client = Deno.createHttpClient({});
+  const drained = (late: AbortSignal) => within("the server to end", opened.server.drain(late));
   const close = async () => {
     const late = new AbortController();
     late.abort();
-    await opened.server.drain(late.signal);
+    await drained(late.signal);
     await opened.host.close({ hurry: true });
   };
   const connect = () => Deno.connect({ hostname: "127.0.0.1", port });
   return {
+    get host() {
+      return opened.host;
+    },
+    folder,
     get server() {
       return opened.server;
     },
     logged,
+    drained: (late = new AbortController().signal) => drained(late),
     connect,
     ask: (path, { token = "p1", body, key, headers = {}, signal } = {}) =>
       fetch(`http://127.0.0.1:${port}/v1${path}`, {
@@ -140,8 +163,9 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
       await connection.write(new TextEncoder().encode(text)).catch(() => {});
       return await heard(connection, until);
     },
-    reopen: async () => {
+    reopen: async (between) => {
       await close();
+      await between?.();
       opened = await open(port);
     },
     end: async () => {
@@ -150,6 +174,21 @@ export async function openHttpStage(options: HttpStageOptions = {}): Promise<Htt
       await Deno.remove(folder, { recursive: true });
     },
   };
+}
+
+/** Longest wait for anything, in milliseconds: only a broken build comes near it. */
+const patienceMs = 30_000;
+
+async function within<T>(what: string, coming: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`Waited ${patienceMs} ms for ${what}`)), patienceMs);
+  });
+  try {
+    return await Promise.race([coming, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** What a connection says until it ends or a pattern was said. */
@@ -163,6 +202,17 @@ export async function heard(connection: Deno.Conn, until: RegExp): Promise<strin
     text += decoder.decode(bytes.subarray(0, size), { stream: true });
   }
   return text;
+}
+
+/** What a stream says until it ends. One that does not end in time is a failure, not a wait. */
+export async function wholeOf(answer: Response): Promise<string> {
+  const late = Promise.withResolvers<string>();
+  const timer = setTimeout(() => late.resolve("the stream goes on"), 30_000);
+  const text = answer.text();
+  text.catch(() => {});
+  const first = await Promise.race([text, late.promise]);
+  clearTimeout(timer);
+  return first;
 }
 
 /** Plays a test on a stage of its own. */

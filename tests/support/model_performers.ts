@@ -2,6 +2,7 @@
 import { createDoorRedactor } from "../../src/effects/clean.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
 import { createToolCall, createToolVerify } from "../../src/effects/tool_call.ts";
+import { Admission } from "../../src/model/admission.ts";
 import type { ModelProvider } from "../../src/model/provider.ts";
 import type { HostPerformers, HostServices } from "../../src/host_services.ts";
 import { noServers } from "./servers.ts";
@@ -13,11 +14,13 @@ export interface ModelScene {
   readonly tools: readonly ToolSketch[];
   readonly ledger: LedgerLine[];
   readonly providerOf: (model: string) => ModelProvider | undefined;
+  /** True if providers are asked through their gates, as a host does. */
+  readonly admits?: boolean;
 }
 
 /** Makes the performers of a runtime. */
 export function performersWith(
-  { tools, ledger, providerOf }: ModelScene,
+  { tools, ledger, providerOf, admits = false }: ModelScene,
 ): (services: HostServices) => HostPerformers {
   const redactor = createDoorRedactor();
   const made = tools.map((sketch) => toolFrom(sketch, ledger));
@@ -27,8 +30,10 @@ export function performersWith(
       rawArguments,
       providerOf: (_name, _root, model) => providerOf(model),
       transcript: (root, intent) => conversations.transcript(root, intent),
+      droppedOf: (root) => conversations.droppedOf(root),
       catalogOf,
       seams,
+      admission: admits ? new Admission(seams.clock) : undefined,
     }),
     ...noServers,
     "tool.call": createToolCall({

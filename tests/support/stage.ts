@@ -5,6 +5,7 @@ import { type HistoryScope, HostPolicy } from "../../schemas/config.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { JsonObject } from "../../schemas/json.ts";
+import type { Recovery } from "../../schemas/recovery.ts";
 import { Script } from "../../schemas/script.ts";
 import { ToolDefinition, type ToolResultEnvelope } from "../../schemas/tool.ts";
 import { createModelGenerate } from "../../src/effects/model_generate.ts";
@@ -116,6 +117,8 @@ export interface StageOptions {
   readonly agent?: { readonly [key: string]: unknown };
   readonly policy?: unknown;
   readonly redactor?: Redactor;
+  /** How turns go on after failures of the model; by default they fail. */
+  readonly recovery?: Recovery;
   readonly runtime?: Partial<RuntimeOptions>;
   /** What tools are told that the agent was granted. */
   readonly granted?: readonly string[];
@@ -179,6 +182,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         providerOf: (name, _, model) => name === "scripted" ? providers.get(model) ?? provider : undefined,
         transcript: (root, intent) => conversations.transcript(root, intent),
         exposureOf: (root) => conversations.exposureOf(root),
+        droppedOf: (root) => conversations.droppedOf(root),
         catalogOf,
         prepare: createRoundPrepare({ programOf: (name) => programs.find(name), redactor, seams }),
         seams,
@@ -261,6 +265,7 @@ function stageOf(
         home: "embedded:test",
         sources: [sourceOf(tools), ...options.sources ?? []],
         policy: HostPolicy.parse(options.policy ?? {}),
+        recovery: options.recovery,
       });
       const address = await settled(world, made);
       await world.settle();

@@ -25,8 +25,8 @@ Deno.test("command help has a usage, options and examples for every command", as
     for (const example of command.examples) {
       assert.match(example, new RegExp(`^troupe (--version|${name}\\b)`), name);
     }
-    for (const option of Object.keys(command.options)) {
-      assert.ok(help.includes(`--${option}`), `${name} ${option}`);
+    for (const [option, { isHidden = false }] of Object.entries(command.options)) {
+      assert.equal(help.includes(`--${option}`), !isHidden, `${name} ${option}`);
     }
     for (const line of help.split("\n")) assert.ok(line.length <= 125, `${name}: ${line}`);
   }

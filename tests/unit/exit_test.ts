@@ -17,6 +17,7 @@ Deno.test("exit codes are those that are documented", () => {
     inUse: 4,
     fenced: 5,
     newer: 6,
+    waiting: 7,
     interrupted: 130,
   });
   assert.deepEqual(Object.keys(exitMeanings), Object.keys(exitCodes));

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { isSensitiveName, nameAnchors, sensitivePart } from "../../src/redact/field_names.ts";
 import { KnownSecrets } from "../../src/redact/known_secrets.ts";
+import { checkPartOf, ownPrefix } from "../../src/redact/own_tokens.ts";
 import { createRedactor } from "../../src/redact/redactor.ts";
 import { typedPatterns } from "../../src/redact/typed_patterns.ts";
 
@@ -32,6 +33,10 @@ const hexadecimal = "0123456789abcdef";
 
 function some(length: number, of: string): string {
   return Array.from({ length }, () => of[Math.floor(random() * of.length)]).join("");
+}
+
+function ownToken(body: string): string {
+  return `${ownPrefix}${checkPartOf(body)}${body}`;
 }
 
 function pick<T>(items: readonly T[]): T {
@@ -76,6 +81,7 @@ const madeUp: readonly (readonly [name: string, make: () => string])[] = [
   ["linear_key", () => `lin_api_${some(40, alphanumeric)}`],
   ["postman_key", () => `PMAK-${some(24, hexadecimal)}-${some(34, hexadecimal)}`],
   ["grafana_token", () => `glsa_${some(32, alphanumeric)}_${some(8, hexadecimal)}`],
+  ["troupe_token", () => ownToken(some(64, hexadecimal))],
   ["age_secret_key", () => `AGE-SECRET-KEY-1${some(58, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L")}`],
   ["jwt", () => `eyJ${some(33, urlSafe)}.eyJ${some(60, urlSafe)}.${some(43, urlSafe)}`],
   ["private_key", () => keyOf(pick(["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"]), 25)],

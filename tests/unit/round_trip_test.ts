@@ -16,6 +16,7 @@ import type { Json } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { localOperator } from "../../schemas/principal.ts";
 import type { QuestionKind } from "../../schemas/question.ts";
+import { Recovery } from "../../schemas/recovery.ts";
 import { SupervisorPolicy } from "../../schemas/supervision.ts";
 import {
   type Call,
@@ -62,12 +63,24 @@ function question(kind: QuestionKind): Run {
 function turn(): Run {
   const limits = { maxOutputTokens: 1, roundsMax: 2, capabilities: [], mode: "plan" as const, grants: [] };
   const append = [{ type: "prompt" as const, seq: 2 }];
-  return startRun(turnMachine, { turn: 1, at: 1_000, append, catalog, model: "scripted/test", ...limits });
+  const recovery = Recovery.parse({});
+  const input = { turn: 1, at: 1_000, append, catalog, model: "scripted/test", recovery };
+  return startRun(turnMachine, { ...input, ...limits });
 }
 
 const turnScripts: Scripts<Run> = {
   generating: () => {},
   waiting: (run) => run.fail("model.generate"),
+  // As often as it is asked at once, all in vain.
+  awaitingProvider: (run) => {
+    const down: FailureSketch = { code: "model_server_failed" };
+    for (let attempt = 1; attempt < limits.attemptsIdempotentMax; attempt++) {
+      run.fail("model.generate", down);
+      run.settle("timer.set", {});
+    }
+    run.fail("model.generate", down);
+  },
+  awaitingPerson: (run) => run.fail("model.generate", { code: "model_login_failed", retryable: false }),
   staging: (run) => {
     run.settle("model.generate", modelAnswer("", [{ name: "look" }, { name: "look" }]));
     run.send({ type: "turn.cancel" });

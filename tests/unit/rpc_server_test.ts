@@ -25,7 +25,7 @@ function inputOf(chunks: readonly string[], ends: boolean) {
   return input;
 }
 
-Deno.test("a program that does not read its answers is not read either, until it reads again", async () => {
+Deno.test("a program that does not read its answers is not read either, until it reads again (F34)", async () => {
   const stage = await openApiStage();
   const count = 6_000;
   const input = inputOf(Array.from({ length: count }, (_, id) => line(id, "nobody")), true);
@@ -51,7 +51,7 @@ Deno.test("a program that does not read its answers is not read either, until it
   assert.equal(written.length, count);
 });
 
-Deno.test("more requests than may be open are refused, and told that they can be sent again", async () => {
+Deno.test("more requests than may be open are refused, and told that they can be sent again (F34)", async () => {
   const stage = await openApiStage();
   const { address } = await stage.run(stage.client().spawn({ agent: "tester" }));
   const most = apiLimits.rpcRequestsMax;

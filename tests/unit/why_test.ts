@@ -55,6 +55,7 @@ function hostOf({ runtime }: Stage, isOwned = true): Host {
     readActors: (root) => Promise.resolve(isOwned ? readLive(kernel, root) : undefined),
     follow: (root, fromSeq) => journal.readPages(root, fromSeq),
     listTasks: () => Promise.resolve([]),
+    listTokens: () => Promise.resolve([]),
     close: () => Promise.resolve(),
   };
 }

@@ -1,56 +1,28 @@
 /** The actor API by HTTP: routes, and what each request passes on its way (notes of section 12, in that order). */
-import { type Context, Hono } from "hono";
-import type { IncomingMessage } from "node:http";
+import { Hono } from "hono";
 import type { ApiMethod } from "../../../schemas/api.ts";
 import { apiLimits } from "../../../schemas/api_limits.ts";
 import { statusOf } from "../../../schemas/failure_status.ts";
 import { principalText } from "../../../schemas/principal.ts";
-import type { Seams } from "../../seams.ts";
-import type { ActorApi } from "../actor_api.ts";
+import type { ActorApi, ApiRequest } from "../actor_api.ts";
 import { ApiFailure } from "../api_failure.ts";
-import type { Authenticator } from "../authenticator.ts";
 import type { Caller } from "../caller.ts";
+import { tokenInvalid } from "../token_file.ts";
+import {
+  admit,
+  type Asked,
+  type HttpAppOptions,
+  type HttpBindings,
+  type Limiters,
+  TooOften,
+} from "./asked.ts";
 import { only } from "./head_guard.ts";
+import { answerMcp, mcpPath, mcpVerbs } from "./mcp_answer.ts";
 import { openApiText } from "./openapi.ts";
-import { type Rate, RateLimit } from "./rate_limit.ts";
+import { RateLimit } from "./rate_limit.ts";
 import { readBody } from "./request_body.ts";
 import { type ApiRoute, apiRoutes, isWatched, pathParameter, readQuery } from "./routes.ts";
-import { watchStream } from "./watch_stream.ts";
-
-/** What the API is offered with. */
-export interface HttpAppOptions {
-  readonly api: ActorApi;
-  readonly authenticator: Authenticator;
-  readonly seams: Pick<Seams, "clock" | "nextId" | "log">;
-  /** Undefined: as often as the machine can. */
-  readonly rate: Rate | undefined;
-  /** Time for a body, in milliseconds. */
-  readonly bodyMs: number;
-}
-
-/** What comes with each request. */
-export interface HttpBindings {
-  readonly incoming: IncomingMessage;
-  /** Names the request, in answers and in the log. */
-  readonly trace: string;
-  /** Aborts when nobody waits for the answer any more. */
-  readonly gone: AbortSignal;
-  /** Breaks the connection. */
-  readonly kill: () => void;
-  /** Aborts when the server is to end. */
-  readonly ending: AbortSignal;
-}
-
-type Asked = Context<{ Bindings: HttpBindings }>;
-
-/** A refusal that says when to come again, in milliseconds. */
-class TooOften extends ApiFailure {
-  readonly waitMs: number;
-  constructor(waitMs: number) {
-    super("rate_limited", "Too many requests: wait as long as Retry-After says");
-    this.waitMs = waitMs;
-  }
-}
+import { exported, watched } from "./streams.ts";
 
 /** Builds the application. */
 export function createHttpApp(options: HttpAppOptions): Hono<{ Bindings: HttpBindings }> {
@@ -75,6 +47,11 @@ export function createHttpApp(options: HttpAppOptions): Hono<{ Bindings: HttpBin
       verbs.set(path, (verbs.get(path) ?? new Set()).add(route.verb));
     }
   }
+  const { mcp } = options;
+  if (mcp !== undefined) {
+    app.on([...mcpVerbs], mcpPath, (c) => answerMcp(c, { ...options, limiters, mcp }));
+    verbs.set(mcpPath, new Set(mcpVerbs));
+  }
   for (const [path, known] of verbs) {
     app.all(path, (c) => {
       const allow = [...known].join(", ");
@@ -93,11 +70,6 @@ function pathsOf(path: string): readonly string[] {
   return pathParameter(path) === "address" ? [hono.replace(":address", "session/:session"), hono] : [hono];
 }
 
-interface Limiters {
-  readonly asked: RateLimit | undefined;
-  readonly refused: RateLimit;
-}
-
 interface Answering extends HttpAppOptions {
   readonly method: ApiMethod;
   readonly route: ApiRoute;
@@ -105,9 +77,18 @@ interface Answering extends HttpAppOptions {
 }
 
 async function answer(c: Asked, answering: Answering): Promise<Response> {
-  const { api, method, route, limiters, seams, bodyMs } = answering;
-  const { incoming, gone } = c.env;
   const caller = await admit(c, answering);
+  try {
+    return await answered(c, answering, caller);
+  } catch (error) {
+    noteRefused(c, answering, caller, error);
+    throw error;
+  }
+}
+
+async function answered(c: Asked, answering: Answering, caller: Caller): Promise<Response> {
+  const { api, method, route, limiters, seams, bodyMs } = answering;
+  const { incoming, gone, trace } = c.env;
   const session = c.req.param("session");
   const named = pathParameter(route.path);
   const value = session === undefined ? c.req.param(named ?? "address") : `session/${session}`;
@@ -118,31 +99,46 @@ async function answer(c: Asked, answering: Answering): Promise<Response> {
     : readQuery(new URL(c.req.url).searchParams);
   const params = withPath(method, given, named === undefined ? undefined : { name: named, value });
   const key = only(incoming.rawHeaders, "idempotency-key");
-  const request = { caller, method, params, key, signal: gone };
+  const request = { caller, method, params, key, trace, signal: gone };
   if (isWatched(method)) return await watched(c, answering, request);
   if (method === "export") return await exported(api, request);
   // The same reply as before is no second creation (GA-47).
   const isRepeat = (method === "spawn" || method === "invoke") && await api.wasAsked(caller, key);
-  const result = await api.call(request);
+  const result = await called(api, request);
   const isFound = method === "spawn" && !(result as { readonly is_new: boolean }).is_new;
   const isNew = !isRepeat && !isFound;
   return Response.json(result, { status: isNew ? route.status : 200 });
 }
 
-/** Who asks. Refuses without a look at the body, and soon without a look at the token too (B08, B15). */
-async function admit(c: Asked, { authenticator, limiters, seams }: Answering): Promise<Caller> {
-  const { incoming: { rawHeaders, socket }, trace } = c.env;
-  const peer = socket.remoteAddress ?? "";
-  const found = await authenticator.authenticate({ authorization: only(rawHeaders, "authorization"), peer });
-  if (found instanceof ApiFailure) {
-    seams.log({ level: "info", event: "api.refused", detail: { request: trace, code: found.code, peer } });
-    const waitMs = limiters.refused.take(peer);
-    throw waitMs > 0 ? new TooOften(waitMs) : found;
+/** The result of a call, unless its token ends while it is waited for: what was accepted goes on, but for somebody else. */
+async function called(api: ActorApi, request: ApiRequest): Promise<unknown> {
+  const { caller: { ended }, signal: gone } = request;
+  if (ended === undefined) return await api.call(request);
+  const [stop, over] = [new AbortController(), new AbortController()];
+  // The token outlives the request: nothing of it stays behind there.
+  for (const one of [gone, ended]) {
+    one.addEventListener("abort", () => stop.abort(), { once: true, signal: over.signal });
+    if (one.aborted) stop.abort();
   }
-  if (rawHeaders.some((name, at) => at % 2 === 0 && /scope/i.test(name))) {
-    seams.log({ level: "warning", event: "api.scope_claim_ignored", detail: { request: trace, peer } });
+  try {
+    return await api.call({ ...request, signal: stop.signal });
+  } finally {
+    over.abort();
+    // deno-lint-ignore no-unsafe-finally -- whatever came of it is not for whoever holds that token
+    if (ended.aborted) throw tokenInvalid();
   }
-  return found;
+}
+
+/** What a caller may not do is written down, as it is who is nobody. */
+function noteRefused(
+  c: Asked,
+  { authenticator, method }: Answering,
+  { principal }: Caller,
+  error: unknown,
+): void {
+  if (!(error instanceof ApiFailure) || statusOf(error.code) !== 403) return;
+  const peer = c.env.incoming.socket.remoteAddress ?? "";
+  authenticator.onRefused?.({ code: error.code, peer, principal: principalText(principal), method });
 }
 
 /** The parameters with the one that stands in the path; who says it twice says one too many. */
@@ -159,54 +155,6 @@ function withPath(
   if (method !== "why" || given["actor"] === undefined) return { ...given, [name]: value };
   const { actor, ...rest } = given;
   return { ...rest, [name]: `${value}/${actor}` };
-}
-
-type Request_ = Parameters<ActorApi["stream"]>[0];
-
-async function watched(c: Asked, { api, seams: { clock } }: Answering, asked: Request_): Promise<Response> {
-  const { incoming: { rawHeaders }, trace, gone, kill, ending } = c.env;
-  const leave = new AbortController();
-  gone.addEventListener("abort", () => leave.abort(), { once: true });
-  if (gone.aborted) leave.abort();
-  const last = only(rawHeaders, "last-event-id");
-  const params = last === undefined ? asked.params : { ...asked.params as object, after: Number(last) };
-  const events = api.stream({ ...asked, params, signal: leave.signal })[Symbol.asyncIterator]();
-  // What is refused is refused before anything is awaited from the outside, so one turn of the loop tells.
-  const first = events.next();
-  await Promise.race([first, new Promise<void>((resolve) => clock.defer(resolve))]);
-  const { address } = asked.params as { readonly address?: string };
-  const headSeq = address === undefined ? 0 : await api.headOf(address);
-  const rest = resumed(first, events);
-  const describe = (error: unknown) => api.describe(error, trace);
-  return new Response(watchStream({ events: rest, headSeq, clock, ending, leave, kill, describe }), {
-    headers: { "content-type": "text/event-stream", "cache-control": "no-store" },
-  });
-}
-
-async function* resumed(
-  first: Promise<IteratorResult<unknown>>,
-  events: AsyncIterator<unknown>,
-): AsyncIterable<unknown> {
-  try {
-    for (let next = await first; next.done !== true; next = await events.next()) yield next.value;
-  } finally {
-    await events.return?.();
-  }
-}
-
-async function exported(api: ActorApi, asked: Request_): Promise<Response> {
-  const pieces = api.stream(asked)[Symbol.asyncIterator]();
-  const encoder = new TextEncoder();
-  let next = await pieces.next();
-  const stream = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      if (next.done === true) return controller.close();
-      controller.enqueue(encoder.encode((next.value as { readonly text: string }).text));
-      next = await pieces.next();
-    },
-    cancel: async () => void await pieces.return?.(),
-  }, { highWaterMark: 0 });
-  return new Response(stream, { headers: { "content-type": "application/x-ndjson" } });
 }
 
 /** A refusal as it is told: code, status, and when to come again. */

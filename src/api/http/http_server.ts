@@ -4,10 +4,13 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { apiLimits } from "../../../schemas/api_limits.ts";
+import { TraceId } from "../../../schemas/trace.ts";
 import type { ActorApi } from "../actor_api.ts";
 import { ApiFailure } from "../api_failure.ts";
 import { checkHead, type HeadGuard, hostsOf, only } from "./head_guard.ts";
-import { createHttpApp, type HttpAppOptions, type HttpBindings, refusal } from "./http_app.ts";
+import { ConnectionLanes } from "./connection_lanes.ts";
+import type { HttpAppOptions, HttpBindings } from "./asked.ts";
+import { createHttpApp, refusal } from "./http_app.ts";
 
 /** What is served, and where. */
 export interface HttpServerOptions extends Omit<HttpAppOptions, "bodyMs" | "rate"> {
@@ -30,8 +33,6 @@ export interface HttpServer {
    */
   drain(late: AbortSignal): Promise<void>;
 }
-
-const tracePattern = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** Begins to listen. */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
@@ -68,21 +69,27 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
 class Served {
   guard: HeadGuard = { hosts: new Set() };
   readonly #api: ActorApi;
+  readonly #mcp: HttpServerOptions["mcp"];
   readonly #seams: HttpServerOptions["seams"];
   readonly #app: ReturnType<typeof createHttpApp>;
   readonly #ending = new AbortController();
   readonly #late = new AbortController();
   readonly #open = new Set<Promise<void>>();
+  readonly #lanes = new ConnectionLanes();
 
   constructor({ rate, ...options }: Omit<HttpServerOptions, "bodyMs"> & { readonly bodyMs: number }) {
     this.#api = options.api;
+    this.#mcp = options.mcp;
     this.#seams = options.seams;
     this.#app = createHttpApp({ ...options, rate });
   }
 
   /** Answers one request. Never rejects. */
   answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const answered = this.#answer(incoming, outgoing).catch(() => void outgoing.destroy());
+    const answered = this.#lanes.take(
+      incoming.socket,
+      () => this.#answer(incoming, outgoing).catch(() => void outgoing.destroy()),
+    );
     this.#open.add(answered);
     return answered.finally(() => this.#open.delete(answered));
   }
@@ -97,6 +104,7 @@ class Served {
     late.addEventListener("abort", () => this.#cut(server, over.signal), { once: true });
     if (late.aborted) this.#cut(server, over.signal);
     while (this.#open.size > 0) await Promise.all(this.#open);
+    await this.#mcp?.close();
     over.abort();
     late.removeEventListener("abort", leave);
     await new Promise<void>((resolve) => {
@@ -114,23 +122,37 @@ class Served {
 
   async #answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { rawHeaders, method = "GET", url: target = "/" } = incoming;
-    const given = only(rawHeaders, "x-trace-id");
-    const trace = given !== undefined && tracePattern.test(given) ? given : this.#seams.nextId("req");
+    const trace = TraceId.safeParse(only(rawHeaders, "x-trace-id")).data ?? this.#seams.nextId("req");
     const gone = new AbortController();
+    const left = new AbortController();
+    const closed = Promise.withResolvers<void>();
     const leave = () => gone.abort();
-    outgoing.once("close", leave);
+    const lose = () => {
+      leave();
+      left.abort();
+      closed.resolve();
+    };
+    outgoing.once("close", lose);
+    // An answer that stands behind others on its connection does not hear of the end itself.
+    incoming.socket.once("close", lose);
+    if (incoming.socket.destroyed) lose();
     this.#late.signal.addEventListener("abort", leave, { once: true });
     const env: HttpBindings = {
       incoming,
       trace,
       gone: gone.signal,
+      left: left.signal,
       kill: () => void outgoing.destroy(),
       ending: this.#ending.signal,
     };
     try {
       if (this.#late.signal.aborted) leave();
-      await send(outgoing, await this.#responseOf({ method, target, env }), trace);
+      await send(outgoing, await this.#responseOf({ method, target, env }), {
+        trace,
+        closed: closed.promise,
+      });
     } finally {
+      incoming.socket.off("close", lose);
       this.#late.signal.removeEventListener("abort", leave);
     }
   }
@@ -151,7 +173,8 @@ class Served {
           "The server ends: send it again, with the same key, to the next one",
         );
       }
-      if (method !== "GET" && method !== "POST") {
+      const isEnd = method === "DELETE" && path.startsWith("/mcp") && this.#mcp !== undefined;
+      if (method !== "GET" && method !== "POST" && !isEnd) {
         throw new ApiFailure("method_not_allowed", "Only GET and POST are known here");
       }
       return await this.#app.fetch(new Request(`http://troupe${path}`, { method }), env);
@@ -161,18 +184,23 @@ class Served {
   }
 }
 
-/** Writes a response no faster than it is taken. */
-async function send(outgoing: ServerResponse, response: Response, trace: string): Promise<void> {
+/** Writes a response no faster than it is taken, unless its connection ends. */
+async function send(
+  outgoing: ServerResponse,
+  response: Response,
+  { trace, closed }: { readonly trace: string; readonly closed: Promise<void> },
+): Promise<void> {
+  // Whoever has left already hears nothing, and closes no second time.
+  if (outgoing.destroyed) return void await response.body?.cancel();
   for (const [name, value] of response.headers) outgoing.setHeader(name, value);
   outgoing.setHeader("x-trace-id", trace);
   outgoing.setHeader("x-content-type-options", "nosniff");
   outgoing.writeHead(response.status);
-  if (response.body === null) return await ended(outgoing);
+  if (response.body === null) return await ended(outgoing, closed);
   const type = response.headers.get("content-type") ?? "";
   // At once, so that a watcher of a quiet agent knows that it is heard.
   if (type.startsWith("text/event-stream")) outgoing.flushHeaders();
   const reader = response.body.getReader();
-  const closed = new Promise<void>((resolve) => outgoing.once("close", resolve));
   let isClosed = false;
   closed.then(() => isClosed = true);
   const left = closed.then(() => ({ done: true, value: undefined }) as const);
@@ -183,12 +211,9 @@ async function send(outgoing: ServerResponse, response: Response, trace: string)
     next = await Promise.race([reader.read(), left]);
   }
   if (isClosed) return void await reader.cancel();
-  await ended(outgoing);
+  await ended(outgoing, closed);
 }
 
-function ended(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    outgoing.once("close", resolve);
-    outgoing.end(resolve);
-  });
+async function ended(outgoing: ServerResponse, closed: Promise<void>): Promise<void> {
+  await Promise.race([new Promise<void>((resolve) => outgoing.end(resolve)), closed]);
 }

@@ -55,7 +55,11 @@ export function openApi(): JsonSchema {
       title: "Troupe actor API",
       version,
       license: { name: "MIT", identifier: "MIT" },
-      description: "An address stands in a path as it is (session/ses_...), or as one encoded segment.",
+      description: [
+        "An address stands in a path as it is (session/ses_...), or as one encoded segment.",
+        "An Idempotency-Key is kept for 24 hours after the reply: the same command again gets the same reply.",
+        "X-Trace-ID, 1 to 64 of A-Z a-z 0-9 . _ -, comes back and goes with what the request leads to.",
+      ].join(" "),
     },
     servers: [{ url: "/" }],
     security: [{ token: [] }],
@@ -74,11 +78,8 @@ const openPaths = {
       summary: "Whether the server takes requests",
       security: [],
       responses: {
-        "200": answered("application/json", {
-          type: "object",
-          properties: { state: { enum: ["ok", "draining"] } },
-          required: ["state"],
-        }),
+        "200": answered("application/json", healthOf("ok")),
+        "503": answered("application/json", healthOf("draining")),
       },
     },
   },
@@ -91,6 +92,10 @@ const openPaths = {
     },
   },
 };
+
+function healthOf(state: string): JsonSchema {
+  return { type: "object", properties: { state: { const: state } }, required: ["state"] };
+}
 
 function operationOf(method: ApiMethod, { verb, path, status }: ApiRoute): JsonSchema {
   const { kind, scope, params, result } = apiMethods[method];
@@ -150,6 +155,21 @@ function answered(type: string, schema: JsonSchema): JsonSchema {
 }
 
 function schemaOf(schema: z.ZodType, io: "input" | "output"): ObjectSchema {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => onePattern(jsonSchema),
+  });
   return rest as ObjectSchema;
+}
+
+/** Several patterns of one text as one: generators make no sense of a text that is "all of" nothing but patterns. */
+function onePattern(schema: { allOf?: readonly { readonly pattern?: string }[]; pattern?: string }): void {
+  const { allOf = [] } = schema;
+  const patterns = allOf.map(({ pattern }) => pattern);
+  const isPlain = allOf.length > 0 && allOf.every((one) => Object.keys(one).join() === "pattern");
+  if (!isPlain || patterns.some((pattern) => pattern?.startsWith("^") !== true)) return;
+  const last = patterns.pop();
+  schema.pattern = `${patterns.map((pattern) => `(?=${pattern})`).join("")}${last}`;
+  delete schema.allOf;
 }

@@ -1,8 +1,10 @@
 /** A stream of the API as server-sent events: bounded towards whoever reads slowly, alive while nothing happens. */
 import type { ApiError } from "../../../schemas/api_error.ts";
+import { accessLimits } from "../../../schemas/access_limits.ts";
 import { apiLimits } from "../../../schemas/api_limits.ts";
 import type { Clock } from "../../seams.ts";
 import { ApiFailure } from "../api_failure.ts";
+import { tokenInvalid } from "../token_file.ts";
 
 /** How a watch is sent. */
 export interface WatchStreamOptions {
@@ -16,6 +18,8 @@ export interface WatchStreamOptions {
   readonly clock: Clock;
   /** Aborts when the server is to end: the watch then says where to go on. */
   readonly ending: AbortSignal;
+  /** Aborts when the watcher's token does not hold any more: not one event is sent to it after that. */
+  readonly revoked?: AbortSignal;
   /** Ends what is watched. */
   readonly leave: AbortController;
   /** Breaks the connection of a watcher that does not read. */
@@ -55,13 +59,20 @@ export function watchStream(options: WatchStreamOptions): ReadableStream<Uint8Ar
 
 /** Fills the queue until the watch ends, whoever ends it. Never rejects. */
 async function pump(options: WatchStreamOptions, waiting: WatchQueue, stop: AbortSignal): Promise<void> {
-  const { events, headSeq, clock, ending, leave, kill, describe } = options;
+  const { events, headSeq, clock, ending, revoked, leave, kill, describe } = options;
   const part = (code: string, why: string) => {
     const failure = new ApiFailure(code, `${why}: watch again, after the last event`);
     waiting.end(`retry: ${apiLimits.watchRetryMs}\n${eventText("error", describe(failure))}`);
     leave.abort();
   };
   const farewell = () => part("draining", "The server ends");
+  const revoke = () => {
+    waiting.drop(eventText("error", describe(tokenInvalid())));
+    leave.abort();
+    clock.sleepUntil(clock.now() + accessLimits.revokedStreamMs, stop).then(() => stop.aborted || kill());
+  };
+  revoked?.addEventListener("abort", revoke, { once: true });
+  if (revoked?.aborted) revoke();
   ending.addEventListener("abort", farewell, { once: true });
   if (ending.aborted) farewell();
   try {
@@ -80,6 +91,7 @@ async function pump(options: WatchStreamOptions, waiting: WatchQueue, stop: Abor
     waiting.end(eventText("error", describe(error)));
   } finally {
     ending.removeEventListener("abort", farewell);
+    revoked?.removeEventListener("abort", revoke);
   }
 }
 
@@ -116,6 +128,14 @@ class WatchQueue {
     this.#last = last;
     this.#news.resolve();
     this.#taken.resolve();
+  }
+
+  /** Nothing of what waits is sent any more, but this last text. */
+  drop(last: string): void {
+    if (this.isEnded) return;
+    this.#texts = [];
+    this.#length = 0;
+    this.end(last);
   }
 
   /** All that waits, as one text; a comment if nothing comes for a while; undefined at the end. */

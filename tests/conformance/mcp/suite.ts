@@ -57,7 +57,8 @@ export const played2026 = {
   ],
 } as const;
 
-async function ask(
+/** Runs the suite with these words. */
+export async function askSuite(
   ...words: readonly string[]
 ): Promise<{ readonly code: number; readonly told: string }> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -91,8 +92,8 @@ export function testScenarios(
         ...["--scenario", scenario, "--spec-version", revision, "--timeout", String(patienceMs)],
         ...(isExtension ? ["--force"] : []),
       ];
-      let { code, told } = await ask(...words);
-      for (let tried = 1; code !== 0 && tried < tries; tried++) ({ code, told } = await ask(...words));
+      let { code, told } = await askSuite(...words);
+      for (let tried = 1; code !== 0 && tried < tries; tried++) ({ code, told } = await askSuite(...words));
       assert.equal(code, 0, told);
       assert.match(told, /OVERALL: PASSED/);
     });
@@ -103,7 +104,7 @@ export function testScenarios(
 export async function scenariosFor(
   revision: string,
 ): Promise<readonly string[]> {
-  const { told } = await ask("list", "--client");
+  const { told } = await askSuite("list", "--client");
   const lines = told.matchAll(/^ {2}- (\S+) \[([^\]]*)\]$/gm);
   return [...lines].filter(([, , of = ""]) => of.split(",").includes(revision))
     .map(([, name = ""]) => name);
