@@ -42,6 +42,13 @@ const background = {
 
 const request = { jsonrpc: "2.0", id: 1, method: "list", params: {} };
 
+const hello = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "smoke", version: "1" } },
+};
+
 const steps: readonly Step[] = [
   { what: "its version", args: ["--version"], sees: [new RegExp(`^troupe ${RegExp.escape(version)} `)] },
   { what: "init", args: ["init", "./my-agent"], sees: [/my-agent\/mcp\/files\.yaml/] },
@@ -75,6 +82,13 @@ const steps: readonly Step[] = [
     args: ["serve", "--stdio", "./my-agent"],
     input: `${JSON.stringify(request)}\n`,
     sees: [/"jsonrpc":"2\.0","id":1,"result":\{"agents":\[/],
+  },
+  {
+    what: "serve --mcp",
+    isOfProgram: true,
+    args: ["serve", "--mcp", "./my-agent"],
+    input: `${JSON.stringify(hello)}\n`,
+    sees: [/"result":\{"protocolVersion":"2025-06-18"/],
   },
   { what: "schemas", args: ["schema", "agent"], sees: [/"\$schema"/] },
   { what: "doctor", isOfProgram: true, args: ["doctor"], sees: [/nothing is wrong/] },

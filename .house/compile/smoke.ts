@@ -8,6 +8,7 @@ import { BuildError, compileBundle, mainFile, makeBundle, programFlags } from ".
 import { playPageThread } from "./page_thread.ts";
 import { playScenario, type Tell } from "./scenario.ts";
 import { tellStep } from "./tell.ts";
+import { playVendors } from "./vendors.ts";
 
 /** Asks a program with our flags what it may do: it must see processes, and load no module from elsewhere. */
 const probe = `
@@ -46,7 +47,9 @@ async function main(): Promise<number> {
     const program = { command, args: [], env: {} };
     const tell: Tell = (what, why) => tellStep("smoke", what, why);
     const isWell = await playScenario(program, true, tell);
-    return await playPageThread(program, tell) && isWell && isSealed ? 0 : 1;
+    const isRead = await playPageThread(program, tell);
+    const isAsked = await playVendors(program, tell);
+    return isWell && isRead && isAsked && isSealed ? 0 : 1;
   } catch (error) {
     if (!(error instanceof BuildError)) throw error;
     console.error(error.message);

@@ -42,7 +42,7 @@ async function below(table: Table, before: string): Promise<readonly Words[]> {
     Object.entries(table).map(async ([name, row]) => {
       const path = `${before}${name}`;
       const { command } = await row.load();
-      const specs = Object.entries(command.options);
+      const specs = Object.entries(command.options).filter(([, { isHidden = false }]) => !isHidden);
       const own: Words = {
         path,
         commands: rowsOf(command.commands ?? {}),
