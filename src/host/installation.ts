@@ -42,15 +42,15 @@ export async function checkInstallation(order: InstallationOrder): Promise<reado
   ];
 }
 
-/** Oldest Deno on which a release is tried. */
-const denoVersionMin = [2, 7] as const;
+/** Oldest Deno that has all that is needed: before it, sockets of its HTTP server cannot be paused. */
+const denoVersionMin = [2, 9] as const;
 
-/** Whether the Deno that runs it is new enough. */
-export function checkProgram(deno: string): Check {
+/** Whether the Deno that runs it is new enough. A binary has its own, which was chosen when it was made. */
+export function checkProgram(deno: string, isStandalone: boolean = Deno.build.standalone): Check {
   const [major = 0, minor = 0] = deno.split(".").map(Number);
   const [majorMin, minorMin] = denoVersionMin;
-  const isWell = major > majorMin || (major === majorMin && minor >= minorMin);
-  const form = Deno.build.standalone ? "a program of its own" : "from source";
+  const isWell = isStandalone || major > majorMin || (major === majorMin && minor >= minorMin);
+  const form = isStandalone ? "a program of its own" : "from source";
   const advice = isWell ? "" : `; it needs ${majorMin}.${minorMin} or newer: deno upgrade`;
   return { check: "program", isWell, message: `troupe ${version} on Deno ${deno}, ${form}${advice}` };
 }
