@@ -2,6 +2,7 @@
  * `deno task compile:verify`: compiles with the `deno` command as base, which makes no program that runs but a true
  * payload, looks at the flags and files in it, and runs those very files.
  */
+import { playHttp } from "./http_face.ts";
 import {
   compileBundle,
   mainFile,
