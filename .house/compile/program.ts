@@ -58,6 +58,18 @@ export async function makeBundle(folder: string): Promise<void> {
   for (const [file, module] of Object.entries(threads)) {
     await bundle([...flags, "--output", `${folder}/${file}`, module]);
   }
+  await giveRequire(folder);
+}
+
+/** What a package in CommonJS gets for a module of Node that it asks for: the bundler's own answer is an error. */
+const require = "const require=(name)=>{const found=process.getBuiltinModule(name);" +
+  "if(found===undefined)throw new Error(`Cannot find module ${name}`);return found};\n";
+
+async function giveRequire(folder: string): Promise<void> {
+  for await (const { name } of Deno.readDir(folder)) {
+    const text = await Deno.readTextFile(`${folder}/${name}`);
+    if (text.includes("Dynamic require of ")) await Deno.writeTextFile(`${folder}/${name}`, require + text);
+  }
 }
 
 async function bundle(args: readonly string[]): Promise<void> {
