@@ -96,7 +96,7 @@ async function startSuite(words: readonly string[]): Promise<Told | undefined> {
     isStuck = true;
     child.kill("SIGKILL");
   }, firstWordMs);
-  const hear = async (stream: ReadableStream<Uint8Array>) => {
+  const hear = async (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => {
     for await (const text of stream.pipeThrough(new TextDecoderStream())) {
       clearTimeout(timer);
       told += text;
