@@ -25,7 +25,7 @@ export async function toolCode(file: string, text: string): Promise<ToolCode> {
 const importAdvice = "a tool imports nothing; zod comes as ({ z }), and all else by ctx";
 
 async function withoutTypes(file: string, text: string): Promise<ToolCode> {
-  const { transformSync } = await import("amaro");
+  const { transformSync } = await import("./blank_types.ts");
   try {
     // Types become blanks, so that lines and columns stay what they are.
     return { code: transformSync(text, { mode: "strip-only" }).code };

@@ -68,7 +68,14 @@ export const commands: { readonly [name: string]: CommandRow } = {
   mcp: { summary: "add, check, trust and call MCP servers of an agent", load: () => import("./mcp/mcp.ts") },
   "mcp-server": { summary: "offer a folder's files to MCP clients", load: () => import("./mcp_server.ts") },
   schema: { summary: "print JSON Schemas of files and messages", load: () => import("./schema.ts") },
-  doctor: { summary: "check a store, and salvage what is sound", load: () => import("./doctor.ts") },
+  doctor: {
+    summary: "check the installation and a store, and salvage what is sound",
+    load: () => import("./doctor.ts"),
+  },
+  completions: {
+    summary: "print completions for bash, zsh or fish",
+    load: () => import("./completions.ts"),
+  },
   version: { summary: "print the version", load: () => import("./version.ts") },
 };
 

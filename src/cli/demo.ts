@@ -1,7 +1,8 @@
 /** `troupe demo`. */
 import { readHostSettings } from "../host/home.ts";
 import { loadEmbedded } from "../host/agent_folder.ts";
-import { projectFolder } from "../host/embedded.ts";
+import { sourceFolder } from "../host/source_folder.ts";
+import { agentFiles } from "../templates/agent_folder.ts";
 import { type Call, type Cli, defineCommand, storeOption } from "./cli.ts";
 import { exitCodes } from "./exit.ts";
 import { playTurn } from "./play_turn.ts";
@@ -27,7 +28,8 @@ export const command = defineCommand({
   about: [
     "Runs one turn of an agent that comes with troupe over troupe's own source, with a script in place of a model:",
     "no key, no network. It uses two built-in tools and an MCP server, a process of its own. Then replays what was",
-    "just recorded, without model, tools and server, and prints the comparison.",
+    "just recorded, without model, tools and server, and prints the comparison. Where troupe is a single program, it",
+    "looks around in the folder that troupe init makes, a temporary one.",
   ],
   options,
   examples: ["troupe demo", "troupe demo --store ./demo.db"],
@@ -35,20 +37,34 @@ export const command = defineCommand({
 });
 
 async function run({ cli, options: given }: Call<typeof options>): Promise<0> {
-  if (given.store !== undefined) return await play(cli, given.store);
   const folder = await Deno.makeTempDir({ prefix: "troupe-demo-" });
   try {
-    return await play(cli, `${folder}/demo.db`);
+    const workspace = sourceFolder() ?? await makeWorkspace(`${folder}/my-agent`);
+    return await play(cli, { location: given.store ?? `${folder}/demo.db`, workspace });
   } finally {
     await Deno.remove(folder, { recursive: true }).catch(() => {});
   }
 }
 
-async function play(cli: Cli, location: string): Promise<0> {
+/** What there is to look at without the source: the files of a new agent. */
+async function makeWorkspace(folder: string): Promise<string> {
+  for (const { path, text } of agentFiles("my-agent")) {
+    const file = `${folder}/${path}`;
+    await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), { recursive: true });
+    await Deno.writeTextFile(file, text);
+  }
+  return folder;
+}
+
+interface Stand {
+  readonly location: string;
+  readonly workspace: string;
+}
+
+async function play(cli: Cli, { location, workspace }: Stand): Promise<0> {
   const { config } = await readHostSettings(cli.env);
   const agent = await loadEmbedded("demo", { digest: cli.seams.digest });
   if (agent === undefined) throw new Error("Cannot find the agent demo: it is not embedded");
-  const workspace = projectFolder() ?? cli.cwd;
   const acting = { location, config, strict: false, isAttended: cli.terminal.canAsk };
   return await withSeat(cli, acting, async (seat) => {
     const { out } = cli.terminal;

@@ -1,5 +1,6 @@
 /** `troupe doctor`. */
 import { refuseMissing } from "../host/reader_host.ts";
+import type { Check } from "../host/installation.ts";
 import { backUp, refuseTaken } from "../host/store_copy.ts";
 import { lookAround, type SurroundingsReport } from "../host/store_surroundings.ts";
 import { type Examination, examine, type Salvage, salvage } from "../journal/doctor.ts";
@@ -14,16 +15,21 @@ import { sweep } from "../journal/sweep.ts";
 import { checkReadable, readStoreFormat } from "../journal/store_format.ts";
 import { lockStore, readOwnerNote, type StoreLock } from "../journal/store_lock.ts";
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
+import { judgeInstallation, lookAtInstallation, printInstallation } from "./doctor_installation.ts";
 import { type Diagnosis, placeOf, print, printJson } from "./doctor_text.ts";
 import { CheckFailedError, type ExitCode, exitCodes, UsageError } from "./exit.ts";
 import { locateStore, lockPatiently } from "./host.ts";
+import { jsonLine } from "./json_line.ts";
 import { withProgress } from "./progress.ts";
+import { safeText } from "./terminal.ts";
 
 /** Checks a store. */
 export const command = defineCommand({
-  args: [],
+  args: ["[AGENT]"],
   about: [
-    "Checks a store: SQLite's own structure, every stream (hashes, chain, head, blobs, snapshot), every row",
+    "Without --store and an order, looks at the installation first: the program, its rights, Deno KV, the store's folder,",
+    "disk and clock; with AGENT at its MCP servers, too: those that are trusted are started. Then, if there is one,",
+    "checks a store: SQLite's own structure, every stream (hashes, chain, head, blobs, snapshot), every row",
     "against the streams, and what stands around the file: owner, mode, disk, processes that were left.",
     "Reads only, also beside a process that runs the store. Never repairs in place:",
     "--salvage copies the sound beginning of every stream into a new store. What a stream that lost its end",
@@ -43,28 +49,66 @@ export const command = defineCommand({
   },
   examples: [
     "troupe doctor",
+    "troupe doctor ./my-agent",
     "troupe doctor --store ./broken.db --salvage ./saved.db",
     "troupe doctor --backup ./backup.db",
     "troupe doctor --sweep",
   ],
-  run: async ({ cli, options: { store: asked, salvage: saved, backup, sweep: isSweep, json } }) => {
-    if ([saved !== undefined, backup !== undefined, isSweep].filter(Boolean).length > 1) {
+  run: async (
+    { cli, options: { store: asked, salvage: saved, backup, sweep: isSweep, json }, args: [agent] },
+  ) => {
+    const orders = [saved !== undefined, backup !== undefined, isSweep].filter(Boolean).length;
+    if (orders > 1) {
       throw new UsageError(
         "options_conflict",
         "Cannot salvage, sweep and back up at once: take one after the other",
       );
     }
     const location = await locateStore(cli, asked);
+    const looksAround = agent !== undefined || (asked === undefined && orders === 0);
+    const checks = looksAround ? await lookAtInstallation(cli, location, agent) : [];
+    if (!json) printInstallation(cli, checks);
+    if (looksAround && asked === undefined && await isAbsent(location)) {
+      return tellFresh(cli, { location, checks, json });
+    }
     const diagnosis = isSweep
       ? await sweepFile(cli, location)
       : isAddress(location)
       ? await diagnoseRemote(cli, location, saved ?? backup)
       : await diagnoseFile(cli, location, { saved, backup });
-    if (json) printJson(cli, diagnosis);
+    if (json) printJson(cli, diagnosis, checks);
     else print(cli, diagnosis);
-    return judge(diagnosis);
+    judge(diagnosis);
+    judgeInstallation(checks);
+    return exitCodes.ok;
   },
 });
+
+/** True if a store in a file was not made yet. */
+async function isAbsent(location: string): Promise<boolean> {
+  if (isAddress(location)) return false;
+  try {
+    await refuseMissing(location);
+    return false;
+  } catch (error) {
+    if (error instanceof StoreError && error.code === "store_not_found") return true;
+    throw error;
+  }
+}
+
+interface Fresh {
+  readonly location: string;
+  readonly checks: readonly Check[];
+  readonly json: boolean;
+}
+
+/** Before the first run there is no store, and nothing wrong with that. */
+function tellFresh({ terminal: { out } }: Cli, { location, checks, json }: Fresh): ExitCode {
+  if (json) out.line(jsonLine({ installation: checks, store: null }));
+  else out.line(safeText(`There is no store yet: the first run makes ${location}`));
+  judgeInstallation(checks);
+  return exitCodes.ok;
+}
 
 interface FileOrder {
   readonly saved: string | undefined;
@@ -223,12 +267,12 @@ function problemsOf(problems: readonly string[]): readonly Finding[] {
   return problems.map((problem) => findingAt("file", "file_damaged", `SQLite says: ${problem}`));
 }
 
-/** The exit code of what was found. Throws for all but well: the last line says what weighs most. */
-function judge({ findings, location, backup }: Diagnosis): ExitCode {
+/** Throws unless all is well: the last line says what weighs most. */
+function judge({ findings, location, backup }: Diagnosis): void {
   const weight = worstOf(findings);
-  if (weight === undefined || weight === "note") return exitCodes.ok;
+  if (weight === undefined || weight === "note") return;
   const [first, ...rest] = findings.filter(({ code }) => findingKinds[code].weight === weight);
-  if (first === undefined) return exitCodes.ok;
+  if (first === undefined) return;
   const more = rest.length === 0 ? "" : `, and ${rest.length} more`;
   const what = backup === undefined ? `The store "${location}"` : `The copy "${location}"`;
   if (weight === "damage") {

@@ -1,4 +1,5 @@
 /** What `troupe doctor` says: one line for each finding, with what it means and what to do. */
+import type { Check } from "../host/installation.ts";
 import type { Surroundings } from "../host/store_surroundings.ts";
 import type { Examination, Salvage } from "../journal/doctor.ts";
 import { type Finding, findingKinds, type FindingWeight } from "../journal/finding.ts";
@@ -22,8 +23,12 @@ export interface Diagnosis {
 /** Most findings of one kind that are shown; `--json` has all. */
 const shownMax = 20;
 
-/** Prints a diagnosis for programs. */
-export function printJson({ terminal: { out } }: Pick<Cli, "terminal">, diagnosis: Diagnosis): void {
+/** Prints a diagnosis for programs, with what was seen of the installation if that was looked at. */
+export function printJson(
+  { terminal: { out } }: Pick<Cli, "terminal">,
+  diagnosis: Diagnosis,
+  checks: readonly Check[],
+): void {
   const { counts, findings, surroundings = null, salvaged, swept = null, backup = null } = diagnosis;
   const saved = salvaged === undefined ? null : {
     file: salvaged.file,
@@ -33,7 +38,10 @@ export function printJson({ terminal: { out } }: Pick<Cli, "terminal">, diagnosi
     lost: salvaged.lost,
   };
   const told = findings.map((finding) => ({ ...finding, ...findingKinds[finding.code] }));
-  out.line(jsonLine({ counts, findings: told, surroundings, salvaged: saved, swept, backup }));
+  const installation = checks.length === 0 ? {} : { installation: checks };
+  out.line(
+    jsonLine({ ...installation, counts, findings: told, surroundings, salvaged: saved, swept, backup }),
+  );
 }
 
 /** Prints a diagnosis for people. */

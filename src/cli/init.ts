@@ -2,8 +2,8 @@
 import { AgentName } from "../../schemas/agent.ts";
 import { loadAgent } from "../host/agent_folder.ts";
 import { fingerprintOf } from "../host/declare.ts";
-import { projectFolder } from "../host/embedded.ts";
 import { type Env, isAbsolute } from "../host/home.ts";
+import { sourceFolder } from "../host/source_folder.ts";
 import { trustFile, TrustStore } from "../host/trust.ts";
 import { agentFiles, type TemplateFile, templateServer } from "../templates/agent_folder.ts";
 import { type Cli, defineCommand, jsonOption } from "./cli.ts";
@@ -228,7 +228,7 @@ async function tell(cli: Cli, { shown, files, isTrusted }: Made): Promise<void> 
 
 /** How this very program is called from a shell here. */
 async function ownCommand({ cwd, env }: Cli): Promise<string> {
-  const source = projectFolder();
+  const source = sourceFolder();
   if (Deno.build.standalone) return await nameOnPath("troupe", env);
   if (source === undefined) return "troupe";
   const deno = env("npm_lifecycle_event") === "npx"

@@ -98,8 +98,3 @@ export function embeddedAgent(name: string): EmbeddedAgent | undefined {
     effects: source.effects,
   };
 }
-
-/** The folder that holds troupe's own source, if it runs from one. */
-export function projectFolder(): string | undefined {
-  return import.meta.dirname?.replace(/[/\\]src[/\\]host$/, "");
-}

@@ -28,6 +28,40 @@ const kept = new Set(
     .split(" "),
 );
 
+function refuseCode(): never {
+  throw new EvalError("Code generation from strings disallowed for this context");
+}
+
+/**
+ * No code is made of text. V8 is told so where the process is started, and a program of an older Deno does not hear it:
+ * so the ways to it are closed here too.
+ */
+export function refuseCodeOfText(): void {
+  const kinds = [function () {}, async function () {}, function* () {}, async function* () {}];
+  const [plain] = kinds.map((kind) => {
+    const prototype = Object.getPrototypeOf(kind);
+    const refusing = function () {
+      refuseCode();
+    };
+    Object.defineProperty(refusing, "prototype", { value: prototype });
+    Object.defineProperty(prototype, "constructor", {
+      value: refusing,
+      writable: false,
+      configurable: false,
+    });
+    return refusing;
+  });
+  const seal = { writable: false, configurable: false };
+  Object.defineProperty(globalThis, "Function", { value: plain, ...seal });
+  Object.defineProperty(globalThis, "eval", { value: refuseCode, ...seal });
+  for (const name of ["setTimeout", "setInterval"] as const) {
+    const begin = globalThis[name];
+    const value = (work: unknown, ...rest: [number?, ...unknown[]]) =>
+      typeof work === "function" ? begin(work as () => void, ...rest) : refuseCode();
+    Object.defineProperty(globalThis, name, { value, ...seal });
+  }
+}
+
 /** Takes all other globals away, and adds some. */
 export function hideGlobals(added: { readonly [name: string]: unknown }): void {
   // What is kept is looked at first: some of it is only made then, out of what is taken away.

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { DoorAnswer, DoorRequest, JailJob, JailMessage } from "../../schemas/authored.ts";
 import type { Json, JsonObject } from "../../schemas/json.ts";
-import { hideGlobals, revokeAll } from "./bare_globals.ts";
+import { hideGlobals, refuseCodeOfText, revokeAll } from "./bare_globals.ts";
 import { frameStart } from "./frame_start.ts";
 
 /** What a tool file exports: made by `defineTool`, the only name that the jail adds. */
@@ -37,6 +37,7 @@ export async function serveJail(): Promise<void> {
   // The line break ends whatever a tool may have written by itself.
   start = encode(`\n${frameStart}${(await lines.next()).value ?? ""} `);
   hideGlobals({ defineTool });
+  refuseCodeOfText();
   const order = (await lines.next()).value;
   if (order === undefined) return exit(0);
   send({ type: "begun" });

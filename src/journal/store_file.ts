@@ -134,6 +134,11 @@ export function checkFileSystem(path: string, mounts: string, force: boolean): v
   );
 }
 
+/** Refuses a folder, by its real path, on a network file system. */
+export async function refuseNetworkFolder(path: string): Promise<void> {
+  checkFileSystem(path, await readMounts(), false);
+}
+
 async function readMounts(): Promise<string> {
   try {
     return Deno.build.os === "linux" ? await Deno.readTextFile("/proc/self/mountinfo") : "";

@@ -80,5 +80,5 @@ class PsTable implements ProcessTable {
 }
 
 function ps(...args: readonly string[]): Deno.Command {
-  return new Deno.Command("ps", { args: [...args], stdin: "null", stdout: "piped", stderr: "null" });
+  return new Deno.Command("/bin/ps", { args: [...args], stdin: "null", stdout: "piped", stderr: "null" });
 }

@@ -12,7 +12,7 @@ let bootId: string | undefined;
  */
 export function readStartMark(pid: number): string | undefined {
   if (Deno.build.os === "windows") return "held";
-  if (Deno.build.os !== "linux") return said("ps", "-o", "lstart=", "-p", String(pid));
+  if (Deno.build.os !== "linux") return said("/bin/ps", "-o", "lstart=", "-p", String(pid));
   bootId ??= textOf(bootIdFile);
   const stat = textOf(`/proc/${pid}/stat`);
   // The name stands in parentheses and may hold anything; the ticks are the twentieth field behind it.
@@ -25,10 +25,11 @@ function textOf(path: string): string | undefined {
   try {
     return Deno.readTextFileSync(path).trim();
   } catch (error) {
-    return error instanceof Deno.errors.NotCapable ? said("cat", path) : undefined;
+    return error instanceof Deno.errors.NotCapable ? said("/bin/cat", path) : undefined;
   }
 }
 
+/** By its whole path: this process may have no PATH. */
 function said(command: string, ...args: readonly string[]): string | undefined {
   const { success, stdout } = new Deno.Command(command, {
     args: [...args],

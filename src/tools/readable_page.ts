@@ -7,6 +7,9 @@ import type { PageOrder, PageText } from "./page_worker.ts";
 
 export type { PageText } from "./page_worker.ts";
 
+/** In a bundle, and so in a binary, every module is JavaScript, and the thread's own stands beside the others. */
+const workerFile = import.meta.url.endsWith(".ts") ? "./page_worker.ts" : "./page_worker.js";
+
 /** What a page says. One that is not read in time, or breaks the reader, is a failure. */
 export function readPage(
   page: PageOrder,
@@ -17,7 +20,7 @@ export function readPage(
     return Promise.resolve(why);
   }
   const { promise, resolve } = Promise.withResolvers<PageText | Failure>();
-  const worker = new Worker(new URL("./page_worker.ts", import.meta.url), { type: "module", name: "page" });
+  const worker = new Worker(new URL(workerFile, import.meta.url), { type: "module", name: "page" });
   const enough = new AbortController();
   const over = AbortSignal.any([signal, enough.signal]);
   clock.sleepUntil(clock.now() + limits.pageReadMs, over).then(() =>

@@ -224,6 +224,7 @@ const small = {
   authored: smallParts.measureAuthored,
   api: smallParts.measureApi,
   catalog: smallParts.measureCatalogs,
+  binary: smallParts.measureBinary,
   commits: measureCommits,
   recovery: measureRecovery,
 } as const;

@@ -18,6 +18,7 @@ export const sections = [
   "tasks",
   "children",
   "authored",
+  "binary",
   "api",
   "commits",
   "recovery",
@@ -58,12 +59,13 @@ Examples:
   deno task bench --only governed
   deno task bench --only mcp,scale
   deno task bench --only redact,catalog
+  deno task bench --only binary
   deno task bench --only net,access,commands,tasks,children
   deno task bench --only api,authored
   deno task bench --only commits,recovery,replay,long
   deno task bench --json bench.json
 
-It does not measure: model latency and streaming, real tools, sandboxes, cold start, a remote store,
+It does not measure: model latency and streaming, real tools, sandboxes, a remote store,
 or a power cut. Times depend on the disk and on what else the machine does; the counts do not.
 `;
 

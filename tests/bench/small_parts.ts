@@ -1,4 +1,5 @@
 /** The parts of the bench that need no children of their own: each once, in this process. */
+import { binaryText, runBinaryRounds } from "./binary_rounds.ts";
 import { accessText, runAccessRounds } from "./access_rounds.ts";
 import { apiText, runApiRounds } from "./api_rounds.ts";
 import { authoredText, runAuthoredRounds } from "./authored_rounds.ts";
@@ -12,6 +13,12 @@ import type { Options } from "./options.ts";
 import { redactTable } from "./redact_report.ts";
 import { runRedactRounds } from "./redact_rounds.ts";
 import { runTaskRounds, tasksText } from "./task_rounds.ts";
+
+/** The start of a compiled program. */
+export async function measureBinary({ isQuick, rounds }: Options): Promise<Part> {
+  const found = await runBinaryRounds(rounds ?? (isQuick ? 7 : 25));
+  return { figures: found ?? null, text: binaryText(found) };
+}
 
 /** Taking secrets out of texts. */
 export function measureRedaction({ isQuick, rounds, seed }: Options): Part {

@@ -125,3 +125,35 @@ Deno.test("doctor sweeps a store that nobody runs, and says what it freed and wh
     assert.deepEqual((await diagnosed(stage, 0)).findings, []);
   });
 });
+
+Deno.test("doctor looks at the installation before there is a store, and at the servers of an agent", async () => {
+  await onStage(async (stage) => {
+    const fresh = await stage.run("doctor");
+    assert.equal(fresh.code, 0, fresh.err);
+    assert.match(
+      fresh.out,
+      /✓ program +troupe .*\n[^]*✓ store folder [^]*There is no store yet: the first run makes/,
+    );
+    await assert.rejects(Deno.stat(stage.path("store.db")));
+    assertRefused(await stage.run("doctor", "--store", "gone.db"), 2, "store_not_found", "gone.db");
+    await stage.output("init", "./my-agent");
+    assert.match(await stage.output("doctor", "./my-agent"), /✓ server files +troupe-files offers 2 tools/);
+    const manifest = stage.path("my-agent/mcp/files.yaml");
+    await Deno.writeTextFile(
+      manifest,
+      (await Deno.readTextFile(manifest)).replace("third_party", "untrusted"),
+    );
+    // What it starts is another command now, which nobody has trusted.
+    const text = await Deno.readTextFile(manifest);
+    await Deno.writeTextFile(manifest, text.replace(/^args: .*$/m, "args: [mcp-server, files, --root, mcp]"));
+    const changed = await stage.run("doctor", "./my-agent");
+    assertRefused(changed, 1, "installation_needs_attention", "server files");
+    assert.match(
+      changed.out,
+      /✗ server files +it is not trusted, so it is not started: troupe mcp trust files/,
+    );
+    const { installation, store } = JSON.parse(await stage.output("doctor", "--json"));
+    assert.equal(store, null);
+    assert.ok(installation.every(({ isWell }: { readonly isWell: boolean }) => isWell));
+  });
+});
