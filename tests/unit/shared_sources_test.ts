@@ -5,6 +5,7 @@ import { emptyLibrary } from "../../actors/library.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { examine } from "../../src/journal/doctor.ts";
 import { keys } from "../../src/journal/keys.ts";
+import { wake } from "../../src/kernel/wake.ts";
 import { builtinSources } from "../../src/tools/builtin.ts";
 import { type ApiStage, openApiStage } from "../support/api_stage.ts";
 import { digest } from "../support/units.ts";
@@ -51,11 +52,16 @@ Deno.test("a lost blob of the built-in tools is told by the doctor, stops nobody
   stage.crash();
   emptyLibrary();
   stage.disk.damage(keys.blob(shared), () => undefined);
+  // So that the catalog is made again from its entries.
+  stage.disk.damage(keys.snapshot(catalogOf(address)), () => undefined);
   const { findings } = await examine(stage.disk.open(), digest);
   const [found] = findings.filter(({ root }) => root === catalogOf(address));
   assert.deepEqual([found?.code, found?.message.includes(shared)], ["blob_damaged", true]);
   const later = await openApiStage({ ...options, disk: stage.disk, world: stage.world });
   assert.equal(await outcomeOf(later, address), "completed");
+  wake(later.runtime.kernel, catalogOf(address));
+  for (let turns = 0; turns < 100; turns++) await later.world.settle();
+  assert.equal(later.runtime.kernel.roots.get(catalogOf(address))?.rests, true);
   await spawned(later);
   later.crash();
   assert.deepEqual((await examine(later.disk.open(), digest)).findings, []);
