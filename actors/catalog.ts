@@ -23,6 +23,8 @@ export interface CatalogInput extends Omit<ResolveRequest, "epoch"> {
   readonly address: string;
   /** The root that is told of every catalog: its session. */
   readonly subscriber: string;
+  /** The hash of sources in the library that come before its own; absent if there are none. */
+  readonly shared?: Digest | null;
 }
 
 /** What a catalog is told. */
@@ -39,6 +41,8 @@ export interface ServerOffer {
 export interface CatalogParts {
   readonly sources: readonly CatalogSource[];
   readonly offers: readonly ServerOffer[];
+  /** Null since other sources took the place of those that are shared. */
+  readonly shared?: Digest | null;
 }
 
 /** A renewal that was asked for. */

@@ -1,7 +1,7 @@
 /** What a catalog does when the connection to a server crashed and goes on, or is out of service: of that server alone. */
 import type { Outgoing } from "../schemas/message.ts";
 import type { CatalogContext, CatalogEvent, LostServer } from "./catalog.ts";
-import { openConnection } from "./catalog_rules.ts";
+import { openConnection, partsOf } from "./catalog_rules.ts";
 
 /** What a renewal begins with. */
 type Begun = Pick<CatalogContext, "asked" | "renewal" | "servers" | "pending" | "waiting">;
@@ -31,12 +31,12 @@ export function withLost(
   context: CatalogContext,
   event: CatalogEvent,
 ): Pick<CatalogContext, "lost" | "waiting" | "pending"> {
-  const { lost = [], pending, waiting, sources, offers } = context;
+  const { lost = [], pending, waiting } = context;
   if (event.type !== "child.quarantined") return { lost, pending, waiting };
   const { child, failure, lasting, epoch } = event;
   const fresh: LostServer = { connection: child, failure, epoch: lasting ? null : epoch };
   const others = lost.filter(({ connection }) => connection !== child);
-  const parts = waiting ?? { sources, offers };
+  const parts = partsOf(context);
   return {
     lost: [...others, fresh],
     pending: pending.filter((connection) => connection !== child),

@@ -6,7 +6,7 @@ import type { RootAddress } from "../schemas/ids.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { CatalogContext, CatalogEvent, CatalogParts, ServerOffer } from "./catalog.ts";
 import { changeNote } from "./catalog_change.ts";
-import { catalogOf, offerOf } from "./library.ts";
+import { catalogOf, offerOf, sourcesOf } from "./library.ts";
 import { type Resolution, resolveCatalog } from "./resolve.ts";
 
 type EventOf<T extends CatalogEvent["type"]> = Extract<CatalogEvent, { readonly type: T }>;
@@ -29,12 +29,20 @@ export function resolutionOf(context: CatalogContext): Resolution {
   return known;
 }
 
-function resolve(context: CatalogContext, { sources, offers }: CatalogParts): Resolution {
+function resolve(context: CatalogContext, parts: CatalogParts): Resolution {
+  return resolveCatalog({ ...context, sources: allSources(parts) });
+}
+
+/** Everything that a catalog is made from: what it shares, its own, what servers offer. */
+export function allSources({ sources, offers, shared = null }: CatalogParts): readonly CatalogSource[] {
+  const before = shared === null ? [] : sourcesOf(shared);
+  // Without them another catalog would come of it than the journal says.
+  if (before === undefined) throw new Error(`Cannot resolve a catalog: the blob ${shared} is not there`);
   const offered = offers.flatMap(({ offer }): CatalogSource[] => {
     const source = offer === null ? undefined : offerOf(offer);
     return source === undefined ? [] : [source];
   });
-  return resolveCatalog({ ...context, sources: [...sources, ...offered] });
+  return [...before, ...sources, ...offered];
 }
 
 /**
@@ -53,18 +61,20 @@ export function isNothingNew(context: CatalogContext): boolean {
 
 function isSameInput(now: CatalogParts, then: CatalogParts): boolean {
   const offered = ({ offers }: CatalogParts) => offers.flatMap(({ offer }) => offer ?? []).join(" ");
-  if (offered(now) !== offered(then)) return false;
+  if (offered(now) !== offered(then) || (now.shared ?? null) !== (then.shared ?? null)) return false;
   return now.sources === then.sources || JSON.stringify(now.sources) === JSON.stringify(then.sources);
 }
 
 /** The parts as they will be: those that wait, or else those at hand. */
-function partsOf({ sources, offers, waiting }: CatalogContext): CatalogParts {
-  return waiting ?? { sources, offers };
+export function partsOf({ sources, offers, shared, waiting }: CatalogContext): CatalogParts {
+  return waiting ?? { sources, offers, ...(shared === undefined ? {} : { shared }) };
 }
 
-/** Other static sources arrived. */
+/** Other static sources arrived: all of them, so that none is shared any more. */
 export function withSources(context: CatalogContext, event: CatalogEvent): CatalogParts {
-  return { ...partsOf(context), sources: expect(event, "catalog.change").sources };
+  const { sources } = expect(event, "catalog.change");
+  const parts = partsOf(context);
+  return { ...parts, sources, ...(parts.shared === undefined ? {} : { shared: null }) };
 }
 
 /** True if the sender is one of the servers that were asked for. */
@@ -78,12 +88,12 @@ export function withOffer(
   event: CatalogEvent,
 ): Pick<CatalogContext, "waiting" | "pending"> {
   const { report, offer, sender = "" } = expect(event, "connection.offered");
-  const { sources, offers } = partsOf(context);
+  const parts = partsOf(context);
   const fresh: ServerOffer = { connection: sender, report, offer };
-  const byConnection = new Map([...offers, fresh].map((one) => [one.connection, one]));
+  const byConnection = new Map([...parts.offers, fresh].map((one) => [one.connection, one]));
   const inOrder = context.servers.flatMap(({ connection }) => byConnection.get(connection) ?? []);
   return {
-    waiting: { sources, offers: inOrder },
+    waiting: { ...parts, offers: inOrder },
     pending: context.pending.filter((connection) => connection !== sender),
   };
 }
@@ -99,14 +109,14 @@ export function beginRenewal(
   context: CatalogContext,
 ): Pick<CatalogContext, "asked" | "renewal" | "servers" | "pending" | "waiting"> {
   const { renewal, servers } = context.asked ?? { renewal: 0, servers: [] };
-  const { sources, offers } = partsOf(context);
+  const parts = partsOf(context);
   const known = new Set(servers.map(({ connection }) => connection));
   return {
     asked: null,
     renewal,
     servers,
     pending: [...known],
-    waiting: { sources, offers: offers.filter(({ connection }) => known.has(connection)) },
+    waiting: { ...parts, offers: parts.offers.filter(({ connection }) => known.has(connection)) },
   };
 }
 

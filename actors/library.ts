@@ -1,5 +1,11 @@
 /** Sealed catalogs and offers of servers by their hash, so that contexts and the journal carry names, not content. */
-import type { CatalogEntry, CatalogSource, EntryRef, ResolvedCatalog } from "../schemas/catalog.ts";
+import type {
+  CatalogEntry,
+  CatalogSource,
+  EntryRef,
+  ResolvedCatalog,
+  SharedSources,
+} from "../schemas/catalog.ts";
 import type { Digest } from "../schemas/ids.ts";
 
 /** Values of one kind kept at once beyond those that are held; the oldest goes first. */
@@ -46,6 +52,7 @@ interface IndexedCatalog {
 
 const catalogs = new Shelf<IndexedCatalog>();
 const offers = new Shelf<CatalogSource>();
+const shared = new Shelf<SharedSources>();
 
 /**
  * Puts a sealed catalog where machines find it; freezes it deeply (DM-5, DM-7). The kernel does so before any crank of a
@@ -59,6 +66,11 @@ export function internCatalog(hash: Digest, catalog: ResolvedCatalog): ResolvedC
 /** Puts what a server offers where its catalog finds it, like {@linkcode internCatalog}. */
 export function internOffer(hash: Digest, source: CatalogSource): CatalogSource {
   return offers.put(hash, () => deepFreeze(source));
+}
+
+/** Puts sources that many catalogs are made from where those find them, like {@linkcode internCatalog}. */
+export function internSources(hash: Digest, sources: SharedSources): SharedSources {
+  return shared.put(hash, () => deepFreeze(sources));
 }
 
 /** Keeps what stands under a hash as long as a root is awake that knows it. Each hold is ended by one release. */
@@ -77,12 +89,13 @@ export function releaseHash(hash: Digest): void {
 export function emptyLibrary(): void {
   catalogs.clear();
   offers.clear();
+  shared.clear();
   holders.clear();
 }
 
 /** True if something stands under the hash. */
 export function isInterned(hash: Digest): boolean {
-  return catalogs.of(hash) !== undefined || offers.of(hash) !== undefined;
+  return [catalogs, offers, shared].some((shelf) => shelf.of(hash) !== undefined);
 }
 
 /** The catalog that was sealed under a hash, if it is in memory. */
@@ -93,6 +106,11 @@ export function catalogOf(hash: Digest): ResolvedCatalog | undefined {
 /** What a server offered under a hash, if it is in memory. */
 export function offerOf(hash: Digest): CatalogSource | undefined {
   return offers.of(hash);
+}
+
+/** The sources that stand under a hash, if they are in memory. */
+export function sourcesOf(hash: Digest): SharedSources | undefined {
+  return shared.of(hash);
 }
 
 /**

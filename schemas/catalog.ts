@@ -114,6 +114,11 @@ export const CatalogSource = z.strictObject({
 /** One source of tools. */
 export type CatalogSource = z.infer<typeof CatalogSource>;
 
+/** Sources that many catalogs are made from, kept once, by the hash of their canonical JSON. */
+export const SharedSources = z.array(CatalogSource).min(1).max(limits.sourcesPerCatalogMax);
+/** Sources that many catalogs are made from. */
+export type SharedSources = z.infer<typeof SharedSources>;
+
 /** Names a sealed catalog: what messages, contexts and the journal carry instead of its content. */
 export const CatalogRef = z.strictObject({ hash: Digest, epoch: z.int().min(1) });
 /** Names a sealed catalog. */

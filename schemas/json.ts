@@ -52,19 +52,11 @@ export function isJson(value: unknown): value is Json {
   return true;
 }
 
-/** Texts of large lists that come again and again. */
-const kept = new WeakMap<object, string>();
-
-/** Keeps the canonical text of a list that is frozen through and through, for as long as the list is there. */
-export function keepCanonical(list: readonly unknown[]): void {
-  kept.set(list, canonicalJson(list));
-}
-
 /** JSON text with the keys of every object sorted: one text for one value. For hashing, never for snapshots (K5). */
 export function canonicalJson(value: unknown): string {
   if (typeof value === "string") return quoted(value);
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return kept.get(value) ?? `[${value.map(canonicalJson).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   const fields = value as Record<string, unknown>;
   const keys = Object.keys(fields);
   if (!isSorted(keys)) keys.sort();

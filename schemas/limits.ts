@@ -137,6 +137,7 @@ export const limits = {
   regexCharactersMax: 512,
 
   toolsPerCatalogMax: 1_024,
+  sourcesPerCatalogMax: 256,
   /** How deep agents may have children: the root has depth 0. */
   agentDepthMax: 16,
   agentDepthDefault: 2,

@@ -203,7 +203,9 @@ export const rootInputs = {
     coreRevision: z.string().max(100),
     agent: AgentDefinition,
     policy: HostPolicy,
-    sources: z.array(CatalogSource).max(256),
+    sources: z.array(CatalogSource).max(limits.sourcesPerCatalogMax),
+    /** Names sources that come before these: see `SharedSources`. What earlier releases wrote has none. */
+    shared: Digest.exactOptional(),
     subscriber: RootAddress,
     scope: SessionScope.optional(),
   }),

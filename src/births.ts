@@ -1,5 +1,4 @@
 /** The roots that a runtime brings into the world: its supervisor, and sessions with their catalogs, connections and schedules. */
-import type { z } from "zod";
 import type { Holder } from "../actors/child_rights.ts";
 import { childServers } from "./agents/child_servers.ts";
 import type { Lineage } from "./agents/lineage.ts";
@@ -8,18 +7,18 @@ import type { Parentage } from "../schemas/child_agent.ts";
 import { movedHome } from "./host/session_home.ts";
 import { notYours } from "../actors/session_close.ts";
 import { connectionAddress, type RootAddress, type RootKind, sessionOf } from "../schemas/ids.ts";
-import { type Json, keepCanonical } from "../schemas/json.ts";
+import type { Json } from "../schemas/json.ts";
 import type { McpDeclaration } from "../schemas/manifest.ts";
 import { rootInputs, rootMessages, type SessionServer } from "../schemas/message.ts";
 import { localOperator, principalText } from "../schemas/principal.ts";
 import type { ScheduleInput } from "../schemas/schedule.ts";
 import type { TaskInput } from "../schemas/task.ts";
-import { deepFreeze, throughJson } from "./canonical.ts";
 import { submit } from "./kernel/command.ts";
 import { type Birth, create, type Spawned } from "./kernel/create.ts";
 import { type BirthRows, createOnce, type Made } from "./kernel/create_once.ts";
 import { type Kernel, KernelError } from "./kernel/kernel.ts";
 import type { SessionDraft } from "./session_draft.ts";
+import { shareSources } from "./shared_sources.ts";
 import type { SpawnOrder } from "./spawn_order.ts";
 
 /** Creates the supervisor of all roots. */
@@ -46,6 +45,7 @@ export async function createSession(
   const { parent } = draft;
   const title = draft.title ?? parent?.path.at(-1) ?? draft.agent.name;
   const servers = serversOf(address, draft.servers ?? []);
+  const given = await shareSources(kernel, draft.sources);
   // The session last: units become durable in order, so no crash leaves a session that waits for what never comes.
   const births = [
     bear(kernel, "catalog", {
@@ -53,7 +53,7 @@ export async function createSession(
       coreRevision: draft.coreRevision,
       agent: draft.agent,
       policy: draft.policy,
-      sources: draft.sources,
+      ...given,
       subscriber: address,
       scope: draft.scope,
     }, { title }),
@@ -201,24 +201,6 @@ export function createTask(kernel: Kernel, input: TaskInput): Promise<void> {
   return bear(kernel, "task", input, { title: input.title });
 }
 
-/** Sources that were parsed: those that come with the program are the same in every catalog, and large. */
-const parsedSources = new WeakMap<object, CatalogInput["sources"]>();
-
-type CatalogInput = z.infer<typeof rootInputs.catalog>;
-
-function parseCatalog(input: { readonly [key: string]: unknown }): CatalogInput {
-  const { sources } = input;
-  const known = typeof sources === "object" && sources !== null ? parsedSources.get(sources) : undefined;
-  if (known !== undefined) {
-    return { ...rootInputs.catalog.parse({ ...input, sources: [] }), sources: known };
-  }
-  const parsed = rootInputs.catalog.parse(input);
-  const plain = deepFreeze(throughJson(parsed.sources));
-  keepCanonical(plain);
-  parsedSources.set(sources as object, plain);
-  return parsed;
-}
-
 /** Creates a root. Parses its input by its schema: what cannot be read back is never written. */
 export function bear(
   kernel: Kernel,
@@ -226,7 +208,7 @@ export function bear(
   input: { readonly address: RootAddress } & { readonly [key: string]: unknown },
   rest: Pick<Birth, "title" | "parent" | "spawned" | "rows">,
 ): Promise<void> {
-  const parsed = kind === "catalog" ? parseCatalog(input) : rootInputs[kind].parse(input);
+  const parsed = rootInputs[kind].parse(input);
   // Without what is not there, so that what is needs no copy to be plain JSON.
   const present = Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined));
   return create(kernel, { address: input.address, kind, input: present as Json, ...rest });

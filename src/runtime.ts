@@ -12,7 +12,6 @@ import { AgentDesk } from "./agents/agent_desk.ts";
 import { Conversations } from "./effects/conversation.ts";
 import type { Attempt } from "./effects/adapter.ts";
 import type { Performers } from "./effects/performer.ts";
-import { loadShelved } from "./effects/shelved.ts";
 import { findClosedQuestion } from "./effects/closed_question.ts";
 import { RawArguments } from "./effects/raw_arguments.ts";
 import { QuestionDesk, type QuestionDeskOptions } from "./effects/question_ask.ts";
@@ -48,6 +47,7 @@ import { Schedules } from "./schedules.ts";
 import { refuseForeign } from "./foreign.ts";
 import type { Seams } from "./seams.ts";
 import type { SessionDraft } from "./session_draft.ts";
+import { loadNamed } from "./shared_sources.ts";
 import { type GivenBy, givenBy, type SpawnOrder } from "./spawn_order.ts";
 import { TaskDesk } from "./tasks/task_desk.ts";
 import { reportWhenOver } from "./lost_turn.ts";
@@ -198,7 +198,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     strict: options.strict ?? false,
     performers,
     observer: observersOf(conversations, rawArguments),
-    loadShelved: (hash) => loadShelved(journal, hash),
+    loadShelved: (hash) => loadNamed(journal, seams.digest, hash),
     pick: options.pick ?? (() => 0),
     wire: options.wire,
     stateFormats: options.stateFormats,

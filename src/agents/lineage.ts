@@ -25,6 +25,8 @@ export async function readLineage(kernel: Kernel, address: RootAddress): Promise
   if (!session.success) return undefined;
   const catalog = rootInputs.catalog.safeParse(await inputOf(kernel, session.data.catalog));
   if (!catalog.success) return undefined;
+  // For whoever makes another catalog from it.
+  if (catalog.data.shared !== undefined) await kernel.loadShelved(catalog.data.shared);
   const { agent, mode, scope = {}, home, parent } = session.data;
   return {
     agent,

@@ -9,6 +9,16 @@ import { TranscriptFold } from "./transcript.ts";
 import { sessionFor } from "./visible.ts";
 import { watchState } from "./watch_state.ts";
 
+/** Entries as watchers are told them: all who watch an agent get the very same. */
+const told = new WeakMap<Entry, WatchEvent>();
+
+function eventOf(entry: Entry): WatchEvent {
+  const known = told.get(entry) ??
+    Object.freeze({ type: "entry" as const, seq: entry.seq, entry: entryIn("event", entry) });
+  told.set(entry, known);
+  return known;
+}
+
 /** Watches until the caller has gone, or to the end of what is there. */
 export async function* watch(
   context: ApiCallContext,
@@ -26,14 +36,14 @@ export async function* watch(
   for await (const page of pages) {
     if (signal.aborted && !follow) return;
     for (const entry of page) {
-      if (isTranscript) yield* told(transcript, entry, after);
-      else yield { type: "entry", seq: entry.seq, entry: entryIn("event", entry) };
+      if (isTranscript) yield* itemsOf(transcript, entry, after);
+      else yield eventOf(entry);
     }
     if (isTranscript) yield* await turns.take(page);
   }
 }
 
-function* told(transcript: TranscriptFold, entry: Entry, after: number): Iterable<WatchEvent> {
+function* itemsOf(transcript: TranscriptFold, entry: Entry, after: number): Iterable<WatchEvent> {
   for (const item of transcript.take(entry)) {
     if (entry.seq > after) yield { type: "transcript", seq: entry.seq, item };
   }

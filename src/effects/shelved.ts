@@ -1,15 +1,17 @@
-/** Brings what the journal names by hash into the library: sealed catalogs, and offers of MCP servers. */
-import { internCatalog, internOffer, isInterned } from "../../actors/library.ts";
-import { CatalogSource, ResolvedCatalog } from "../../schemas/catalog.ts";
+/** Brings what the journal names by hash into the library: sealed catalogs, offers of MCP servers, shared sources. */
+import { internCatalog, internOffer, internSources, isInterned } from "../../actors/library.ts";
+import { CatalogSource, ResolvedCatalog, SharedSources } from "../../schemas/catalog.ts";
 import type { JournalReader } from "../journal/journal.ts";
 import { StoreError } from "../journal/store.ts";
 
-/** Puts a blob's value under its hash, if it is a catalog or an offer. The caller vouches for the hash. */
+/** Puts a blob's value under its hash, if it is a catalog, an offer or shared sources. The caller vouches for the hash. */
 export function shelve(hash: string, value: unknown): void {
   const catalog = ResolvedCatalog.safeParse(value);
   if (catalog.success) return void internCatalog(hash, catalog.data);
   const offer = CatalogSource.safeParse(value);
-  if (offer.success) internOffer(hash, offer.data);
+  if (offer.success) return void internOffer(hash, offer.data);
+  const shared = SharedSources.safeParse(value);
+  if (shared.success) internSources(hash, shared.data);
 }
 
 /**

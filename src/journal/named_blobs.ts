@@ -4,6 +4,7 @@ import type { Entry } from "../../schemas/entry.ts";
 import { Attachment } from "../../schemas/tool.ts";
 
 interface NamingBody {
+  readonly input?: { readonly shared?: string };
   readonly message?: { readonly catalog?: { readonly hash?: string }; readonly offer?: string | null };
   readonly value?: {
     readonly hash?: string;
@@ -12,11 +13,16 @@ interface NamingBody {
   } | null;
 }
 
-/** The sealed catalog or the server's offer that an entry is the first to name in its stream: a replay looks it up. */
+/**
+ * The sealed catalog, the server's offer or the shared sources that an entry is the first to name in its stream: a replay
+ * looks it up.
+ */
 export function shelvedHashIn(entry: Pick<Entry, "kind" | "type" | "body">): string | undefined {
-  if (entry.kind !== "input" && entry.kind !== "outcome") return undefined;
+  if (entry.kind !== "input" && entry.kind !== "outcome" && entry.kind !== "created") return undefined;
   const body = entry.body as NamingBody | undefined;
   switch (`${entry.kind} ${entry.type}`) {
+    case "created catalog":
+      return body?.input?.shared;
     case "input catalog.issued":
       return body?.message?.catalog?.hash;
     case "input connection.offered":
@@ -50,6 +56,7 @@ export function attachmentsOf(result: Uint8Array): readonly string[] {
 
 /** True if an entry of this kind may name further blobs in its body, so the body must be looked at. */
 export function mayNameBlobs({ kind, type }: Pick<Entry, "kind" | "type">): boolean {
+  if (kind === "created") return type === "catalog";
   if (kind === "input") return type === "catalog.issued" || type === "connection.offered";
   return kind === "outcome" && (type === "catalog.seal" || type === "mcp.list" || isCall(type));
 }

@@ -1,4 +1,5 @@
 /** Tells the catalogs of sessions which programs bring tools: a turn that runs keeps what it has (DM-132). */
+import { allSources } from "../../actors/catalog_rules.ts";
 import { resolveCatalog } from "../../actors/resolve.ts";
 import type { CatalogSource } from "../../schemas/catalog.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
@@ -42,7 +43,7 @@ export class ProgramCatalogs {
       const lineage = await readLineage(this.#kernel, session);
       if (lineage === undefined || lineage.agent.name !== agent) return;
       const brought = this.#sourcesFor(agent, ownerOf(this.#kernel, session));
-      const own = lineage.catalog.sources.filter((source) => !isBrought(source));
+      const own = allSources({ ...lineage.catalog, offers: [] }).filter((source) => !isBrought(source));
       const wanted = JSON.stringify(brought);
       // What an earlier runtime told nobody knows here: the catalog itself finds out that nothing is new.
       if (this.#told.get(session) === wanted) return;

@@ -1,7 +1,8 @@
 /** Decides the recorded calls of a session again, under another policy of the host. Performs nothing. */
 import { decide, type DecisionContext } from "../../actors/decision.ts";
-import { entryOf, internCatalog, offerOf } from "../../actors/library.ts";
+import { entryOf, internCatalog } from "../../actors/library.ts";
 import type { CatalogContext } from "../../actors/catalog.ts";
+import { allSources } from "../../actors/catalog_rules.ts";
 import { resolveCatalog } from "../../actors/resolve.ts";
 import type { CatalogEntry, ResolvedCatalog } from "../../schemas/catalog.ts";
 import { CommandReview } from "../../schemas/command_review.ts";
@@ -71,10 +72,9 @@ export class WhatIf {
 
   /** Makes the catalogs anew, under the other policy. Called between the two streams. */
   async resolve(): Promise<void> {
-    for (const [hash, { sources, offers, ...context }] of this.#parts) {
-      const offered = offers.flatMap(({ offer }) => (offer === null ? undefined : offerOf(offer)) ?? []);
-      const all = [...sources, ...offered];
-      const resolution = resolveCatalog({ ...context, policy: this.#policy, sources: all });
+    for (const [hash, context] of this.#parts) {
+      const sources = allSources(context);
+      const resolution = resolveCatalog({ ...context, policy: this.#policy, sources });
       if ("failure" in resolution) {
         this.#catalogs.set(hash, resolution);
         continue;

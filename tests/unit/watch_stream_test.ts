@@ -70,3 +70,30 @@ Deno.test("a watch of which nothing is heard shows every 15 seconds that it stan
   quiet.resolve();
   await reader.cancel();
 });
+
+Deno.test("a watch is shown to stand 15 seconds after its last text, not after its first", async () => {
+  const news = Promise.withResolvers<void>();
+  const quiet = Promise.withResolvers<void>();
+  async function* events() {
+    await news.promise;
+    yield { type: "entry", seq: 1 };
+    await quiet.promise;
+  }
+  const { world, stream } = streamOf(events(), 0);
+  const reader = stream.getReader();
+  const read = async () => new TextDecoder().decode((await reader.read()).value);
+  const first = read();
+  for (let turns = 0; world.sleepers === 0 && turns < 100; turns++) await world.settle();
+  await world.advance(apiLimits.heartbeatMs - 5_000);
+  news.resolve();
+  assert.match(await first, /^id: 1\n/);
+  const heard: string[] = [];
+  const second = read().then((text) => heard.push(text));
+  await world.advance(apiLimits.heartbeatMs - 1);
+  assert.deepEqual(heard, []);
+  await world.advance(1);
+  await second;
+  assert.deepEqual(heard, [": nothing new\n\n"]);
+  quiet.resolve();
+  await reader.cancel();
+});

@@ -202,15 +202,17 @@ async function send(
   if (type.startsWith("text/event-stream")) outgoing.flushHeaders();
   const reader = response.body.getReader();
   let isClosed = false;
-  closed.then(() => isClosed = true);
-  const left = closed.then(() => ({ done: true, value: undefined }) as const);
-  for (let next = await Promise.race([reader.read(), left]); !next.done;) {
+  // Ends the read that waits. A race against the end for each piece would hold on to all of them until then.
+  const left = closed.then(() => {
+    isClosed = true;
+    return reader.cancel().catch(() => {});
+  });
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
     if (!outgoing.write(next.value)) {
       await Promise.race([new Promise<void>((resolve) => outgoing.once("drain", resolve)), closed]);
     }
-    next = await Promise.race([reader.read(), left]);
   }
-  if (isClosed) return void await reader.cancel();
+  if (isClosed) return await left;
   await ended(outgoing, closed);
 }
 

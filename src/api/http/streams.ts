@@ -42,15 +42,18 @@ export function revokedSignal({ ended, untilMs }: Caller, clock: Clock, left: Ab
   return revoked.signal;
 }
 
-async function* resumed(
+function resumed(
   first: Promise<IteratorResult<unknown>>,
   events: AsyncIterator<unknown>,
 ): AsyncIterable<unknown> {
-  try {
-    for (let next = await first; next.done !== true; next = await events.next()) yield next.value;
-  } finally {
-    await events.return?.();
-  }
+  let isBegun = false;
+  const next = () => {
+    if (isBegun) return events.next();
+    isBegun = true;
+    return first;
+  };
+  const end = async () => await events.return?.() ?? { done: true as const, value: undefined };
+  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }
 
 /** The lines of an export. */

@@ -33,6 +33,15 @@ export function eventText(type: string, data: unknown, id?: number): string {
   return id === undefined ? text : `id: ${id}\n${text}`;
 }
 
+/** What many watchers of one agent are sent is written once. */
+const texts = new WeakMap<object, string>();
+
+function watchText(event: { readonly type: string; readonly seq: number }): string {
+  const known = texts.get(event) ?? eventText(event.type, event, event.seq);
+  texts.set(event, known);
+  return known;
+}
+
 /** The events as bytes. */
 export function watchStream(options: WatchStreamOptions): ReadableStream<Uint8Array> {
   const { leave } = options;
@@ -78,9 +87,9 @@ async function pump(options: WatchStreamOptions, waiting: WatchQueue, stop: Abor
   try {
     for await (const event of events) {
       if (stop.aborted || waiting.isEnded) return;
-      const { type, seq } = event as { readonly type: string; readonly seq: number };
-      const text = eventText(type, event, seq);
-      if (seq <= headSeq) await waiting.room();
+      const told = event as { readonly type: string; readonly seq: number };
+      const text = watchText(told);
+      if (told.seq <= headSeq) await waiting.room();
       if (waiting.add(text)) continue;
       part("slow_consumer", "Too much waited for you");
       clock.sleepUntil(clock.now() + apiLimits.slowWatcherMs, stop).then(() => stop.aborted || kill());
@@ -102,6 +111,11 @@ class WatchQueue {
   #last: string | undefined;
   #news = Promise.withResolvers<void>();
   #taken = Promise.withResolvers<void>();
+  /** Ends the heartbeat. */
+  readonly #over = new AbortController();
+  #isBeating = false;
+  /** When it must be shown that the watch stands, by the clock. */
+  #beatMs = 0;
   isEnded = false;
 
   /** Adds a text. False if there is no room for it. A single one always has room: an entry is never above its limits. */
@@ -128,6 +142,7 @@ class WatchQueue {
     this.#last = last;
     this.#news.resolve();
     this.#taken.resolve();
+    this.#over.abort();
   }
 
   /** Nothing of what waits is sent any more, but this last text. */
@@ -140,12 +155,14 @@ class WatchQueue {
 
   /** All that waits, as one text; a comment if nothing comes for a while; undefined at the end. */
   async take(clock: Clock): Promise<string | undefined> {
-    const news = this.#news.promise;
     if (this.#texts.length === 0 && !this.isEnded) {
-      const enough = new AbortController();
-      await Promise.race([news, clock.sleepUntil(clock.now() + apiLimits.heartbeatMs, enough.signal)]);
-      enough.abort();
-      if (this.#texts.length === 0 && !this.isEnded) return ": nothing new\n\n";
+      this.#beatMs = clock.now() + apiLimits.heartbeatMs;
+      if (!this.#isBeating) void this.#beat(clock);
+      await this.#news.promise;
+      if (this.#texts.length === 0 && !this.isEnded) {
+        this.#news = Promise.withResolvers();
+        return ": nothing new\n\n";
+      }
     }
     const text = this.#texts.join("") + (this.#last ?? "");
     this.#texts = [];
@@ -157,5 +174,15 @@ class WatchQueue {
       this.#taken = Promise.withResolvers();
     }
     return text === "" ? undefined : text;
+  }
+  /** Wakes whoever takes, after a while without news: one sleeper for the whole watch, not one for each text. */
+  async #beat(clock: Clock): Promise<void> {
+    this.#isBeating = true;
+    while (!this.isEnded) {
+      await clock.sleepUntil(this.#beatMs, this.#over.signal);
+      if (clock.now() < this.#beatMs) continue;
+      this.#beatMs = clock.now() + apiLimits.heartbeatMs;
+      this.#news.resolve();
+    }
   }
 }
