@@ -157,6 +157,7 @@ export const failureKinds = {
   model_schema_unsupported: "schema_not_supported",
   model_refused: "policy_refusal",
   provider_round_limit_exceeded: "other",
+  output_invalid: "other",
   turn_canceled: "canceled",
   turn_not_waiting: "call_invalid",
   budget_exceeded: "policy_refusal",

@@ -3,6 +3,7 @@ import { commandLimits } from "./command_limits.ts";
 import { fixtureLimits } from "./fixture_limits.ts";
 import { httpLimits } from "./http_limits.ts";
 import { modelLimits } from "./model_limits.ts";
+import { outputLimits } from "./output_limits.ts";
 import { oauthLimits } from "./oauth_limits.ts";
 import { recoveryLimits } from "./recovery_limits.ts";
 import { roundLimits } from "./round_limits.ts";
@@ -279,6 +280,7 @@ export const limits = {
 
   ...httpLimits,
   ...modelLimits,
+  ...outputLimits,
 
   doorLineBytesMax: 8 * 1_048_576,
   doorConnectionsMax: 64,

@@ -5,6 +5,7 @@ import { IntentId } from "./ids.ts";
 import { ResultMark } from "./invocation.ts";
 import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
+import { OutputProblems } from "./output_schema.ts";
 import { ToolSpec } from "./tool.ts";
 
 /** What a provider can do (AR-19). */
@@ -15,6 +16,8 @@ export const ModelCapabilities = z.strictObject({
   streaming: z.boolean(),
   responseContinuation: z.boolean(),
   maxContextTokens: z.int().min(1),
+  /** Takes the form of an answer by means of its own. Without it, or where it does not, the instructions say it. */
+  structuredOutput: z.enum(["never", "without_tools", "always"]).exactOptional(),
 });
 /** What a provider can do. */
 export type ModelCapabilities = z.infer<typeof ModelCapabilities>;
@@ -108,6 +111,8 @@ export const HistoryItem = z.discriminatedUnion("type", [
   }),
   /** The model's answer was cut off: it is asked to go on. */
   z.strictObject({ type: z.literal("continuation") }),
+  /** The model's answer did not have its form: it is told what is wrong, and answers anew. */
+  z.strictObject({ type: z.literal("repair"), problems: OutputProblems }),
   z.strictObject({ type: z.literal("result"), callId: z.string(), name: z.string(), outcome: IntentId }),
   z.strictObject({
     type: z.literal("refusal"),
@@ -128,6 +133,8 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   readonly toolChoice: ToolChoice;
   readonly maxOutputTokens: number;
+  /** The form of the answer, for a provider that takes it by means of its own: an object at its root. */
+  readonly outputSchema?: JsonObject;
   /** Which attempt at this answer; absent on the first. */
   readonly attempt?: number;
 }

@@ -91,7 +91,7 @@ async function within<T>(
 /** A turn's end as it is published. */
 function endedTurn(
   address: RootAddress,
-  { turn, outcome, steps, text, failure }: TurnReport,
+  { turn, outcome, steps, text, failure, output }: TurnReport,
 ): ApiResult<"ask"> {
   return {
     state: "ended",
@@ -101,5 +101,6 @@ function endedTurn(
     steps,
     text,
     ...(failure === undefined ? {} : { failure }),
+    ...(output === undefined ? {} : { output }),
   };
 }

@@ -1,4 +1,6 @@
 /** Folds a session's entries into the messages that its model is given: history stays in the journal (design 9). */
+import { outputSchemaOf } from "../../actors/output.ts";
+import type { AgentDefinition } from "../../schemas/agent.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import type { ToolReturn } from "../../schemas/invocation.ts";
 import type { GenerateArgs } from "../../schemas/generate.ts";
@@ -6,11 +8,13 @@ import { limits } from "../../schemas/limits.ts";
 import { isCall, isPaused } from "../journal/named_blobs.ts";
 import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
 import type { JsonObject } from "../../schemas/json.ts";
+import type { SessionScope } from "../../schemas/profile.ts";
 import type { TraceId } from "../../schemas/trace.ts";
 import { BegunCalls } from "./begun_calls.ts";
 import { mergeState } from "./session_state.ts";
 import { compact, type Dropped } from "./compaction.ts";
 import { ExposureFold } from "./exposure_fold.ts";
+import { repairText } from "./output_order.ts";
 import { describeNotice } from "./notice.ts";
 
 /** What the model is told if its answer was cut off at its length. */
@@ -31,6 +35,12 @@ interface Returned {
   readonly digest: string | undefined;
 }
 
+/** What the conversation needs of that with which a session was created. */
+interface Born {
+  readonly agent?: AgentDefinition;
+  readonly scope?: SessionScope;
+}
+
 /** The conversation of one session, built entry by entry. The same entries give the same messages, always. */
 export class ConversationFold {
   readonly messages: ModelMessage[] = [];
@@ -40,6 +50,8 @@ export class ConversationFold {
   state: JsonObject = {};
   /** What the tools that a model is told of depend on. */
   readonly exposure = new ExposureFold();
+  /** The form that its answers must have. */
+  output: JsonObject | undefined;
   lastSeq = 0;
   /** The latest answer: the intent that it answers, and its text. */
   lastAnswer: { readonly id: string; readonly text: string } | undefined;
@@ -93,8 +105,9 @@ export class ConversationFold {
   }
 
   #begin(entry: Entry): void {
-    const body = entry.body as { readonly input?: { readonly agent?: { readonly instructions?: string } } };
-    const text = body.input?.agent?.instructions ?? "";
+    const { agent, scope = {} } = (entry.body as unknown as { readonly input: Born }).input;
+    const text = agent?.instructions ?? "";
+    if (agent !== undefined) this.output = outputSchemaOf(agent, scope);
     if (text !== "") this.messages.push({ role: "system", text });
     this.#stepStart = this.messages.length;
   }
@@ -158,6 +171,8 @@ export class ConversationFold {
         return { role: "user", text: this.#texts.get(item.seq) ?? "" };
       case "continuation":
         return { role: "user", text: goOnText };
+      case "repair":
+        return { role: "user", text: repairText(item.problems) };
       case "refusal":
         return { role: "tool", callId: item.callId, name: item.name, text: item.text, isError: true };
       case "result": {

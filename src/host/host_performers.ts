@@ -125,6 +125,7 @@ function modelPerformers(
       transcript: (root, intent) => conversations.transcript(root, intent),
       exposureOf: (root) => conversations.exposureOf(root),
       droppedOf: (root) => conversations.droppedOf(root),
+      outputOf: (root) => conversations.outputOf(root),
       catalogOf,
       redactor,
       rawArguments,

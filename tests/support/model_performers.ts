@@ -31,6 +31,7 @@ export function performersWith(
       providerOf: (_name, _root, model) => providerOf(model),
       transcript: (root, intent) => conversations.transcript(root, intent),
       droppedOf: (root) => conversations.droppedOf(root),
+      outputOf: (root) => conversations.outputOf(root),
       catalogOf,
       seams,
       admission: admits ? new Admission(seams.clock) : undefined,

@@ -183,6 +183,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         transcript: (root, intent) => conversations.transcript(root, intent),
         exposureOf: (root) => conversations.exposureOf(root),
         droppedOf: (root) => conversations.droppedOf(root),
+        outputOf: (root) => conversations.outputOf(root),
         catalogOf,
         prepare: createRoundPrepare({ programOf: (name) => programs.find(name), redactor, seams }),
         seams,

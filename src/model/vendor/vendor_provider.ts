@@ -122,6 +122,13 @@ function callOf(
     maxOutputTokens: Math.min(request.maxOutputTokens, outputTokensMax ?? Infinity),
     abortSignal: signal,
     ...(providerOptions === undefined ? {} : { providerOptions }),
+    ...(request.outputSchema === undefined ? {} : {
+      responseFormat: {
+        type: "json",
+        schema: toldSchema(request.outputSchema, capabilities.strictToolSchema) as Schema,
+        name: "answer",
+      },
+    }),
     ...(tools.length === 0 ? {} : {
       tools: tools.map((tool): LanguageModelV4FunctionTool => ({
         type: "function",
