@@ -158,6 +158,8 @@ export const failureKinds = {
   model_refused: "policy_refusal",
   provider_round_limit_exceeded: "other",
   output_invalid: "other",
+  model_input_unsupported: "other",
+  image_invalid: "call_invalid",
   turn_canceled: "canceled",
   turn_not_waiting: "call_invalid",
   budget_exceeded: "policy_refusal",

@@ -2,6 +2,7 @@ import { budgetLimits } from "./budget_limits.ts";
 import { commandLimits } from "./command_limits.ts";
 import { fixtureLimits } from "./fixture_limits.ts";
 import { httpLimits } from "./http_limits.ts";
+import { imageLimits } from "./image_limits.ts";
 import { modelLimits } from "./model_limits.ts";
 import { outputLimits } from "./output_limits.ts";
 import { oauthLimits } from "./oauth_limits.ts";
@@ -279,6 +280,7 @@ export const limits = {
   ...storeCallerLimits,
 
   ...httpLimits,
+  ...imageLimits,
   ...modelLimits,
   ...outputLimits,
 

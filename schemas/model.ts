@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { FailureCode } from "./failure.ts";
 import { IntentId } from "./ids.ts";
+import { ShownImage } from "./image.ts";
 import { ResultMark } from "./invocation.ts";
 import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
@@ -16,6 +17,8 @@ export const ModelCapabilities = z.strictObject({
   streaming: z.boolean(),
   responseContinuation: z.boolean(),
   maxContextTokens: z.int().min(1),
+  /** Takes images as parts of a prompt. Without it a prompt that brings some is refused before anything is sent. */
+  imageInput: z.boolean().exactOptional(),
   /** Takes the form of an answer by means of its own. Without it, or where it does not, the instructions say it. */
   structuredOutput: z.enum(["never", "without_tools", "always"]).exactOptional(),
 });
@@ -78,7 +81,11 @@ export type ModelAnswer = z.infer<typeof ModelAnswer>;
 /** One message of the conversation as a provider is given it. */
 export const ModelMessage = z.discriminatedUnion("role", [
   z.strictObject({ role: z.literal("system"), text: z.string() }),
-  z.strictObject({ role: z.literal("user"), text: z.string() }),
+  z.strictObject({
+    role: z.literal("user"),
+    text: z.string(),
+    images: z.array(ShownImage).exactOptional(),
+  }),
   z.strictObject({
     role: z.literal("assistant"),
     text: z.string(),
@@ -135,6 +142,8 @@ export interface ModelRequest {
   readonly maxOutputTokens: number;
   /** The form of the answer, for a provider that takes it by means of its own: an object at its root. */
   readonly outputSchema?: JsonObject;
+  /** The bytes of the images in the messages, by digest. */
+  readonly images?: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
   /** Which attempt at this answer; absent on the first. */
   readonly attempt?: number;
 }

@@ -73,6 +73,7 @@ export async function spawn(
       key: firstPromptKey(key),
       by: caller.principal,
       trace,
+      images: given.images,
     });
     await accepted();
   }

@@ -6,6 +6,7 @@ import type { ToolReturn } from "../../schemas/invocation.ts";
 import type { GenerateArgs } from "../../schemas/generate.ts";
 import { limits } from "../../schemas/limits.ts";
 import { isCall, isPaused } from "../journal/named_blobs.ts";
+import type { ImageRef } from "../../schemas/image.ts";
 import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
 import type { JsonObject } from "../../schemas/json.ts";
 import type { SessionScope } from "../../schemas/profile.ts";
@@ -60,6 +61,7 @@ export class ConversationFold {
   /** Traces of what was asked and has no turn yet, by its place. */
   readonly #traces = new Map<number, TraceId>();
   readonly #texts = new Map<number, string>();
+  readonly #images = new Map<number, readonly ImageRef[]>();
   /** Changes that wait for their stage to be over, by the outcome that brought them. */
   readonly #changes = new Map<string, readonly JsonObject[]>();
   readonly #returns = new Map<string, Returned>();
@@ -114,10 +116,15 @@ export class ConversationFold {
 
   #noteText(entry: Entry): void {
     const { message, trace } = entry.body as {
-      readonly message: { readonly type: string; readonly text?: string };
+      readonly message: {
+        readonly type: string;
+        readonly text?: string;
+        readonly images?: readonly ImageRef[];
+      };
       readonly trace?: TraceId;
     };
     if (entry.type === "session.prompt") this.#texts.set(entry.seq, message.text ?? "");
+    if (message.images !== undefined) this.#images.set(entry.seq, message.images);
     if (trace !== undefined) this.#traces.set(entry.seq, trace);
     if (isNews(entry.type)) {
       this.#texts.set(entry.seq, describeNotice(message));
@@ -144,7 +151,7 @@ export class ConversationFold {
       this.#answerOpenCalls(append);
       this.#stepStart = this.messages.length;
     }
-    for (const item of append) this.messages.push(this.#messageOf(item));
+    for (const item of append) this.messages.push(this.#messageOf(item, turn));
     this.dropped = isTooLong === true ? compact(this.messages, (one) => this.#digests.get(one)) : [];
   }
 
@@ -164,9 +171,13 @@ export class ConversationFold {
     }
   }
 
-  #messageOf(item: HistoryItem): ModelMessage {
+  #messageOf(item: HistoryItem, turn = 0): ModelMessage {
     switch (item.type) {
-      case "prompt":
+      case "prompt": {
+        const text = this.#texts.get(item.seq) ?? "";
+        const images = this.#images.get(item.seq)?.map((image) => ({ ...image, turn }));
+        return { role: "user", text, ...(images === undefined ? {} : { images }) };
+      }
       case "notice":
         return { role: "user", text: this.#texts.get(item.seq) ?? "" };
       case "continuation":

@@ -23,6 +23,7 @@ import type { Performance, Performer, PerformerResult } from "./performer.ts";
 import type { RawArguments, RawCall } from "./raw_arguments.ts";
 import { withOutput } from "./output_order.ts";
 import { requestMessages } from "./request_messages.ts";
+import { withImages } from "./shown_images.ts";
 import type { Round, RoundPrepare } from "./round_prepare.ts";
 
 /** Options of {@linkcode createModelGenerate}. */
@@ -42,6 +43,8 @@ export interface ModelGenerateOptions {
   readonly exposureOf?: (root: RootAddress) => ExposureFold | undefined;
   /** The form that a session's answers must have, once its transcript was read. */
   readonly outputOf?: (root: RootAddress) => JsonObject | undefined;
+  /** Reads the images of prompts. */
+  readonly readBlob?: (digest: string) => Promise<Uint8Array>;
   /** What a session's latest request was made shorter by, once its transcript was read. */
   readonly droppedOf?: (root: RootAddress) => readonly Dropped[];
   /** The sealed catalog of a hash; undefined if there is none. */
@@ -126,7 +129,14 @@ async function generate(
     maxOutputTokens: args.maxOutputTokens,
     ...(args.attempt === undefined ? {} : { attempt: args.attempt }),
   };
-  const request = withOutput(bare, options.outputOf?.(call.root), provider.capabilities);
+  const { capabilities } = provider;
+  const request = await withImages(withOutput(bare, options.outputOf?.(call.root), capabilities), {
+    turn: args.turn,
+    model: args.model,
+    capabilities,
+    readBlob: options.readBlob,
+  });
+  if ("failure" in request) return failed(request.failure);
   const events = provider.generate(request, signal);
   const collected = await collect(call, events, { signal, redactor: options.redactor });
   if (!collected.ok) return failed(collected.failure);

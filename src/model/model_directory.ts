@@ -221,7 +221,7 @@ function sourceText(source: string): string {
 }
 
 function capabilitiesOf(config: ProviderConfig, settings: ModelSettings): ModelCapabilities {
-  const { tool_calling, parallel_tool_calls, strict_tool_schema, structured_output } = {
+  const { tool_calling, parallel_tool_calls, strict_tool_schema, structured_output, image_input } = {
     ...config.capabilities,
     ...settings.capabilities,
   };
@@ -232,6 +232,7 @@ function capabilitiesOf(config: ProviderConfig, settings: ModelSettings): ModelC
     strictToolSchema: strict_tool_schema ?? isVendors,
     parallelToolCalls: parallel_tool_calls ?? true,
     streaming: true,
+    imageInput: image_input ?? config.kind !== "openai_compatible",
     structuredOutput: structured_output === undefined ? usual : structured_output ? "always" : "never",
     responseContinuation: false,
     maxContextTokens: settings.limits.context_tokens ?? contextTokens[config.kind],

@@ -43,7 +43,7 @@ Deno.test("named blobs are read from entries of those kinds only", () => {
   const value = { hash, offer: hash, ...attachment };
   const body = { message: { catalog: { hash }, offer: hash }, value };
   const strangers: readonly (readonly [Entry["kind"], string])[] = [
-    ["input", "session.prompt"],
+    ["input", "session.call"],
     ["input", "catalog.seal"],
     ["input", "mcp.list"],
     ["input", "mcp.call"],

@@ -118,7 +118,11 @@ function callOf(
   const tools = capabilities.toolCalling ? request.tools : [];
   const { toolChoice } = request;
   return {
-    prompt: promptOf(request.messages, { names, identity }),
+    prompt: promptOf(request.messages, {
+      names,
+      identity,
+      ...(request.images === undefined ? {} : { images: request.images }),
+    }),
     maxOutputTokens: Math.min(request.maxOutputTokens, outputTokensMax ?? Infinity),
     abortSignal: signal,
     ...(providerOptions === undefined ? {} : { providerOptions }),
