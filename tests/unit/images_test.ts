@@ -4,6 +4,9 @@ import type { GivenImage } from "../../schemas/image.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { ModelMessage, ModelRequest } from "../../schemas/model.ts";
 import { withImages } from "../../src/effects/shown_images.ts";
+import { writeExport } from "../../src/export/export_write.ts";
+import { examine } from "../../src/journal/doctor.ts";
+import { keys } from "../../src/journal/keys.ts";
 import { imagesIn, mayNameBlobs } from "../../src/journal/named_blobs.ts";
 import { StoreError } from "../../src/journal/store.ts";
 import { KernelError } from "../../src/kernel/kernel.ts";
@@ -74,6 +77,22 @@ Deno.test("image of a prompt is a blob that its entry names, told to every reque
     [digest, "image/png", 1],
   ]);
   assert.equal((await stage.replay(session, { strict: true })).divergence, undefined);
+  // An export has it; the doctor misses it.
+  const record = stage.runtime.kernel.records.get(session);
+  assert.ok(record !== undefined);
+  const lines: string[] = [];
+  const write = (text: string) => Promise.resolve(void lines.push(text));
+  const { digest: hash } = stage.world.seams;
+  await writeExport({ records: stage.runtime.journal, root: record, digest: hash, write });
+  assert.ok(lines.join("").includes(JSON.stringify({ blob: digest, base64: png })));
+  await settled(stage.world, stage.runtime.journal.writer.idle());
+  const copy = stage.disk.copy();
+  copy.damage(keys.blob(digest), () => undefined);
+  const { findings } = await examine(copy.open(), hash);
+  assert.deepEqual(findings.map(({ code, first: seq }) => [code, seq]), [["blob_damaged", first.seq], [
+    "blob_damaged",
+    first.seq,
+  ]]);
   // The same key with another image is another prompt.
   const other = stage.runtime.prompt(session, "What is this? one", { key: "one", images: [image] });
   await assert.rejects(settled(stage.world, other), { code: "idempotency_key_reuse" });
@@ -98,7 +117,7 @@ Deno.test("image that is none, has another name or no base64, or comes ninth is 
     [[{ media_type: "image/png", data: "!" }], "image_invalid", /image 1 is no base64/],
     [[image, { media_type: "image/png", data: "aGVsbG8=" }], "image_invalid", /image 2 is none/],
     [[{ ...image, media_type: "image/gif" }], "image_invalid", /called image\/gif, and is image\/png/],
-    [Array.from({ length: limits.imagesPerPromptMax + 1 }, () => image), "message_invalid", /images/],
+    [Array.from({ length: limits.imagesPerPromptMax + 1 }, () => image), "params_invalid", /images: Too big/],
   ];
   for (const [images, code, words] of bad) {
     const error = await stage.run(

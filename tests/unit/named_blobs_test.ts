@@ -79,6 +79,6 @@ Deno.test("named blobs are looked for in every entry that may name one", () => {
   for (const one of shelving) assert.ok(mayNameBlobs(one), `${one.kind} ${one.type}`);
   for (const type of ["tool.call", "mcp.call"]) assert.ok(mayNameBlobs({ kind: "outcome", type }));
   for (const kind of EntryKind.options) {
-    assert.equal(mayNameBlobs({ kind, type: "session.prompt" }), false, kind);
+    assert.equal(mayNameBlobs({ kind, type: "session.call" }), false, kind);
   }
 });
