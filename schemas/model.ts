@@ -17,6 +17,8 @@ export const ModelCapabilities = z.strictObject({
   streaming: z.boolean(),
   responseContinuation: z.boolean(),
   maxContextTokens: z.int().min(1),
+  /** Keeps what requests begin with, where it is told up to where (Anthropic); others do it unasked, or not at all. */
+  promptCaching: z.boolean().exactOptional(),
   /** Takes images as parts of a prompt. Without it a prompt that brings some is refused before anything is sent. */
   imageInput: z.boolean().exactOptional(),
   /** Takes the form of an answer by means of its own. Without it, or where it does not, the instructions say it. */
@@ -43,6 +45,8 @@ export type FinishReason = z.infer<typeof FinishReason>;
 export const Usage = z.strictObject({
   inputTokens: z.int().min(0),
   outputTokens: z.int().min(0),
+  /** Those of the input that the provider had kept from an earlier request. */
+  cachedInputTokens: z.int().min(0).exactOptional(),
   costUsd: z.number().min(0).max(limits.budgetCostUsdMax).exactOptional(),
 });
 /** Tokens and cost of one model call. */

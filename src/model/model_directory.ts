@@ -221,7 +221,14 @@ function sourceText(source: string): string {
 }
 
 function capabilitiesOf(config: ProviderConfig, settings: ModelSettings): ModelCapabilities {
-  const { tool_calling, parallel_tool_calls, strict_tool_schema, structured_output, image_input } = {
+  const {
+    tool_calling,
+    parallel_tool_calls,
+    strict_tool_schema,
+    structured_output,
+    image_input,
+    prompt_caching,
+  } = {
     ...config.capabilities,
     ...settings.capabilities,
   };
@@ -232,6 +239,7 @@ function capabilitiesOf(config: ProviderConfig, settings: ModelSettings): ModelC
     strictToolSchema: strict_tool_schema ?? isVendors,
     parallelToolCalls: parallel_tool_calls ?? true,
     streaming: true,
+    promptCaching: prompt_caching ?? config.kind === "anthropic",
     imageInput: image_input ?? config.kind !== "openai_compatible",
     structuredOutput: structured_output === undefined ? usual : structured_output ? "always" : "never",
     responseContinuation: false,
