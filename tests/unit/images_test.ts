@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { GivenImage } from "../../schemas/image.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { ModelMessage, ModelRequest } from "../../schemas/model.ts";
+import { requestMessages } from "../../src/effects/request_messages.ts";
 import { withImages } from "../../src/effects/shown_images.ts";
 import { writeExport } from "../../src/export/export_write.ts";
 import { examine } from "../../src/journal/doctor.ts";
@@ -135,6 +136,13 @@ function asked(turn: number): ModelRequest {
   const messages: ModelMessage[] = [{ role: "user", text: "What is this?", images: [{ ...seen, turn }] }];
   return ask({ messages });
 }
+
+Deno.test("images stay with their words where two messages of a user become one", () => {
+  const two = [asked(1), asked(2)].flatMap(({ messages }) => messages);
+  const [one, ...none] = requestMessages(two);
+  assert.deepEqual(one?.role === "user" && one.images?.map(({ turn }) => turn), [1, 2]);
+  assert.deepEqual(none, []);
+});
 
 Deno.test("images of earlier turns are told in words to a model that takes none, and a lost one is said", async () => {
   const parts = { turn: 2, model: "m", capabilities: scriptedCapabilities, readBlob: undefined };
