@@ -221,6 +221,7 @@ const small = {
   commands: smallParts.measureCommands,
   tasks: smallParts.measureTasks,
   children: smallParts.measureChildren,
+  authored: smallParts.measureAuthored,
   api: smallParts.measureApi,
   catalog: smallParts.measureCatalogs,
   commits: measureCommits,

@@ -17,6 +17,7 @@ export const sections = [
   "commands",
   "tasks",
   "children",
+  "authored",
   "api",
   "commits",
   "recovery",
@@ -58,7 +59,7 @@ Examples:
   deno task bench --only mcp,scale
   deno task bench --only redact,catalog
   deno task bench --only net,access,commands,tasks,children
-  deno task bench --only api
+  deno task bench --only api,authored
   deno task bench --only commits,recovery,replay,long
   deno task bench --json bench.json
 
