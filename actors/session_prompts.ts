@@ -6,6 +6,7 @@ import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
 import type { HistoryItem } from "../schemas/model.ts";
 import { doubtsIn } from "./doubt.ts";
+import { outputSchemaOf } from "./output.ts";
 import { profileKeyOf } from "./profile.ts";
 import { sessionLedger, toldSpent, turnBudget } from "./session_budget.ts";
 import { refusalOf } from "./session_close.ts";
@@ -41,9 +42,10 @@ interface Answered {
   readonly text: string;
   readonly why: Failure | null;
   readonly spent?: Partial<Spent>;
+  readonly isStructured?: true | undefined;
 }
 
-function answered(to: string, { from, outcome, text, why, spent }: Answered): Outgoing {
+function answered(to: string, { from, outcome, text, why, spent, isStructured }: Answered): Outgoing {
   const message = {
     type: "session.answered",
     from,
@@ -51,6 +53,7 @@ function answered(to: string, { from, outcome, text, why, spent }: Answered): Ou
     text,
     ...(why === null ? {} : { failure: { ...why } }),
     ...(spent === undefined ? {} : { spent }),
+    ...(isStructured === undefined ? {} : { structured: true }),
   };
   return { kind: "message", to, message };
 }
@@ -112,6 +115,7 @@ export function nextTurn(
     input: prompt.seq,
     ...turnBudget(context),
     ...recoveryOf(context),
+    ...outputOf(context),
     ...doubtsIn(context),
   };
   // Notices are for the model: they wait for a turn that asks one.
@@ -124,6 +128,12 @@ export function dropPrompt(context: SessionContext): readonly Outgoing[] {
   if (prompt === undefined) return [];
   const why = closed(context) ?? failure("turn_canceled", "The turn was canceled before it began");
   return refuse(prompt, context.address, why);
+}
+
+/** A host's call has the form of its tool. */
+function outputOf({ agent, scope = {} }: SessionContext): Pick<TurnInput, "output"> {
+  const output = outputSchemaOf(agent, scope);
+  return output === undefined ? {} : { output };
 }
 
 function closed({ isClosed }: SessionContext): Failure | null {
@@ -149,6 +159,7 @@ export function turnReplies(context: SessionContext, event: SessionEvent): reado
       steps: result.steps,
       answer: result.answer,
       ...(result.failure === null ? {} : { failure: { ...result.failure } }),
+      ...(result.isStructured === undefined ? {} : { structured: true }),
       ...(result.call === undefined ? {} : { call: result.call as Json }),
       spent,
     };
@@ -156,8 +167,9 @@ export function turnReplies(context: SessionContext, event: SessionEvent): reado
     posts.push({ kind: "reply", command, status, value });
   }
   if (prompt.replyTo !== null) {
-    const { outcome, text, failure: why } = result;
-    posts.push(answered(prompt.replyTo, { from: context.address, outcome, text, why, spent }));
+    const { outcome, text, failure: why, isStructured } = result;
+    const from = context.address;
+    posts.push(answered(prompt.replyTo, { from, outcome, text, why, spent, isStructured }));
   }
   return posts;
 }

@@ -12,7 +12,8 @@ import { ended } from "./task_rules.ts";
 
 /** What a task remembers of its child. */
 export interface ChildState
-  extends Pick<ChildStanding, "isMade" | "observed" | "close" | "answers" | "outcome" | "answer"> {
+  extends
+    Pick<ChildStanding, "isMade" | "observed" | "close" | "answers" | "outcome" | "answer" | "structured"> {
   /** True from when the session lets it run until it rests. */
   readonly isAdmitted: boolean;
   /** How its end was asked for; null while nobody asked. */
@@ -66,7 +67,7 @@ export function withChild(context: TaskContext, changes: Partial<ChildState>): P
 export function standingOf(context: TaskContext): { readonly agent?: ChildStanding } {
   if (context.work.kind !== "agent.spawn") return {};
   const { child, scope, path, requested, rights, slots } = context.work;
-  const { isMade, observed, close, answers, outcome, answer } = childOf(context);
+  const { isMade, observed, close, answers, outcome, answer, structured } = childOf(context);
   return {
     agent: {
       child,
@@ -81,6 +82,7 @@ export function standingOf(context: TaskContext): { readonly agent?: ChildStandi
       answers,
       outcome,
       answer,
+      ...(structured === undefined ? {} : { structured }),
     },
   };
 }
@@ -214,12 +216,15 @@ export function refuseSend(context: TaskContext, event: TaskEvent): readonly Out
 export function answered(context: TaskContext, event: TaskEvent): Partial<TaskContext> {
   if (event.type !== "session.answered") return {};
   const { awaited, answers } = childOf(context);
-  const { outcome, text, failure: why = null, spent = childOf(context).spent } = event;
+  const { outcome, text, failure: why = null, spent = childOf(context).spent, structured } = event;
   // A prompt that came too late says nothing of the work.
   if (why?.code === "session_closed") return withChild(context, { awaited: Math.max(0, awaited - 1) });
-  return withChild(context, {
+  const { structured: _, ...child } = childOf(context);
+  const before = { ...context, child };
+  return withChild(before, {
     awaited: Math.max(0, awaited - 1),
     answers: answers + 1,
+    ...(structured === undefined ? {} : { structured }),
     outcome,
     answer: text.slice(0, limits.childAnswerCharactersMax),
     failure: why,

@@ -15,6 +15,7 @@ import { openLedger } from "./budget.ts";
 import { invocationMachine } from "./invocation.ts";
 import type { InvocationEnding } from "./invocation_context.ts";
 import { post } from "./outbox.ts";
+import * as output from "./output.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import { refusalsAfter, stuckNotes } from "./stuck.ts";
 import type { TurnContext, TurnEvent, TurnInput, TurnResult } from "./turn_context.ts";
@@ -51,6 +52,8 @@ export const turnMachine = setup({
     isGivenDone: ({ context }) => context.given !== undefined && context.live.length === 0,
     hasNoCalls: ({ event }) => rules.answerOf(doneOf(event)).calls.length === 0,
     isCutOff: ({ context, event }) => cut.isCutOff(context, doneOf(event)),
+    mayRepair: ({ context, event }) => output.mayRepair(context, doneOf(event)),
+    isMisfit: ({ context, event }) => output.outputProblems(context, doneOf(event)).length > 0,
     isLastRound: ({ context }) => context.step + 1 >= context.roundsMax,
     mayRetry: ({ context, event }) => model.mayRetryModel(context, failedOf(event).failure),
     mayCompact: ({ context, event }) => model.mayCompact(context, failedOf(event).failure),
@@ -83,6 +86,8 @@ export const turnMachine = setup({
       return { at, epoch, answer, ...model.answered(context), ...budget.withAnswer(context, doneOf(event)) };
     }),
     goOn: assign(({ context, event }) => cut.goOn(context, doneOf(event))),
+    repair: assign(({ context, event }) => output.repair(context, doneOf(event))),
+    noteMisfit: assign(({ context, event }) => ({ failure: output.outputFailure(context, doneOf(event)) })),
     noteText: assign(({ context, event }) => ({ text: cut.wholeText(context, doneOf(event)) })),
     takeGiven: assign(({ context }) => ({ calls: rules.givenCalls(context) })),
     takeCalls: assign(({ context, event }) => ({

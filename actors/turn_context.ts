@@ -9,6 +9,7 @@ import type { PermissionMode } from "../schemas/mode.ts";
 import type { CatalogRef } from "../schemas/catalog.ts";
 import type { CommandRef, TurnOutcome } from "../schemas/message.ts";
 import type { TaskNews } from "../schemas/ids.ts";
+import type { JsonObject } from "../schemas/json.ts";
 import type { HistoryItem, ModelCall } from "../schemas/model.ts";
 import type { Decision } from "../schemas/question.ts";
 import type { Continuation, Recovery, TurnWait } from "../schemas/recovery.ts";
@@ -48,6 +49,8 @@ export interface TurnInput {
   readonly doubts?: readonly Doubt[];
   /** How it goes on after failures of its model; without it there is nothing but a few tries. */
   readonly recovery?: Recovery;
+  /** The form that its answer must have. */
+  readonly output?: JsonObject;
 }
 
 /** What a turn is told. */
@@ -131,6 +134,8 @@ export interface TurnContext extends TurnInput {
   readonly hidden?: readonly string[];
   /** The parts of an answer that was cut off, while the model goes on with it. */
   readonly cutOff?: { readonly answers: readonly string[]; readonly text: string } | null;
+  /** True once the model was told that its answer does not have its form. */
+  readonly isRepaired?: boolean;
   /** Why the next request is not just that of another step. */
   readonly continuation?: Continuation | null;
   readonly calls: readonly ModelCall[];
@@ -188,6 +193,8 @@ export interface TurnResult {
   readonly failure: Failure | null;
   /** Set for a call that a host made: how it ended, or null if it never began. */
   readonly call?: InvocationResult | null;
+  /** True if the text is one JSON value of the form that was asked for. */
+  readonly isStructured?: true;
   /** What came for the model and was not told to it any more. */
   readonly notices?: readonly HistoryItem[];
   /** What it spent, and what its children hold. */

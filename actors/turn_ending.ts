@@ -54,7 +54,7 @@ export function neededBy(results: readonly InvocationResult[]): Failure | null {
 export function endingOf(
   context: TurnContext,
   stopped: unknown,
-): Pick<TurnResult, "outcome" | "failure"> {
+): Pick<TurnResult, "outcome" | "failure" | "isStructured"> {
   const outcome = TurnOutcome.parse(stopped);
   const { failure: why, unsettled, given, results } = context;
   const isOwnCall = given !== undefined;
@@ -66,8 +66,13 @@ export function endingOf(
     return { outcome: "unknown", failure: reworded(first, `${first.message}; ${told}`) };
   }
   const needed = isOwnCall ? neededBy(results) : context.needed ?? null;
-  if (outcome === "completed" && needed !== null) return { outcome: "needs_user", failure: needed };
-  return { outcome, failure: why };
+  // What completes with a form to its answer was found to have it; a host's call is no answer.
+  const isStructured = outcome === "completed" && context.output !== undefined && !isOwnCall;
+  const form: Pick<TurnResult, "isStructured"> = isStructured ? { isStructured: true } : {};
+  if (outcome === "completed" && needed !== null) {
+    return { outcome: "needs_user", failure: needed, ...form };
+  }
+  return { outcome, failure: why, ...form };
 }
 
 /** How the call of a host ended, beside those that programs opened meanwhile; nothing for the turn of a model. */

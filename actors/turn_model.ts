@@ -38,6 +38,7 @@ export function generate(
 function continuationOf(
   { recovery, continuation = null, attempt, fallback, waits = 0, step }: TurnContext,
 ): Pick<PortArgs<"model.generate">, "continuation"> {
+  if (continuation?.reason === "output_repair") return { continuation };
   if (recovery === undefined) return {};
   if (continuation !== null) return { continuation };
   if (attempt > 1 || fallback > 0 || waits > 0) return { continuation: { reason: "transport_retry" } };
@@ -104,9 +105,9 @@ export function changeNote(context: TurnContext): Outgoing {
 
 /** What a turn forgets of its tries once there is an answer. Turns that know nothing of waits go on not knowing. */
 export function answered(
-  { recovery }: TurnContext,
+  { recovery, continuation = null }: TurnContext,
 ): Pick<TurnContext, "attempt" | "triedBefore" | "waits" | "wait" | "continuation"> {
-  if (recovery === undefined) return { attempt: 1 };
+  if (recovery === undefined) return { attempt: 1, ...(continuation === null ? {} : { continuation: null }) };
   return { attempt: 1, triedBefore: 0, waits: 0, wait: null, continuation: null };
 }
 

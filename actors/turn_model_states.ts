@@ -27,6 +27,8 @@ export const modelStates = {
       input: ({ context }: Given) => model.generate(context, budget.reservation(context)),
       onDone: [
         { guard: "isCutOff", target: "affording", actions: ["noteAnswer", "goOn"] },
+        { guard: "mayRepair", target: "affording", actions: ["noteAnswer", "repair"] },
+        { guard: "isMisfit", target: "failed", actions: ["noteMisfit", "noteAnswer", "noteText"] },
         { guard: "hasNoCalls", target: "completed", actions: ["noteAnswer", "noteText"] },
         { guard: "isLastRound", target: "failed", actions: ["noteAnswer", "refuseRound"] },
         { target: "planning", actions: ["noteAnswer", "takeCalls"] },

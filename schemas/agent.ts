@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Budget } from "./budget.ts";
 import { ImplementationRef } from "./governance.ts";
 import { limits } from "./limits.ts";
+import { OutputSchema } from "./output_schema.ts";
 import { Capability } from "./principal.ts";
 import { AgentProfile, ProfileKey, SubagentPolicy } from "./profile.ts";
 import { Recovery } from "./recovery.ts";
@@ -96,6 +97,8 @@ export const AgentDefinition = z.strictObject({
   /** How turns go on after failures of the model; by default they wait, if need be for a person. */
   recovery: Recovery.exactOptional(),
   exposure: ExposureBudget.optional(),
+  /** The form of the answers to those who begin it; its children have that of their profile. Not every answer: the last of a turn. */
+  output_schema: OutputSchema.exactOptional(),
   profiles: z.record(ProfileKey, AgentProfile).optional(),
   /** The profile of a session that a person begins; without it `main` (CM-97). */
   interactive: z.strictObject({ profile: ProfileKey }).optional(),

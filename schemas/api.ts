@@ -10,6 +10,7 @@ import { CloseStrictness } from "./child_agent.ts";
 import { AgentAddress, AgentView, ApiQuestion, ApiTreeLine, ApiTurn, WatchEvent } from "./api_view.ts";
 import { Digest } from "./ids.ts";
 import { JsonObject } from "./json.ts";
+import { GivenImages } from "./image.ts";
 import { limits } from "./limits.ts";
 import { PermissionMode } from "./mode.ts";
 import { Capability } from "./principal.ts";
@@ -18,6 +19,8 @@ import { Decision } from "./question.ts";
 import { Labels, SpawnName } from "./spawned.ts";
 
 const text = z.string().min(1).max(limits.promptCharactersMax);
+/** What the model is shown with the text. By HTTP they are part of the body, whose length is bounded. */
+const images = GivenImages.exactOptional();
 const reason = z.string().max(500);
 const address = z.strictObject({ address: AgentAddress });
 
@@ -42,6 +45,8 @@ export const SpawnParams = z.strictObject({
   agent: z.union([AgentName, ProfileKey, AgentDefinition]),
   /** Its first prompt; goes on in the background. */
   prompt: text.exactOptional(),
+  /** Images of that prompt. */
+  images,
   title: z.string().min(1).max(200).exactOptional(),
   /** Get or create: once for its owner. If it is there, nothing else of this request counts. */
   name: SpawnName.exactOptional(),
@@ -91,7 +96,7 @@ export const apiMethods = {
   send: {
     kind: "command",
     scope: "sessions:write",
-    params: z.strictObject({ address: AgentAddress, text }),
+    params: z.strictObject({ address: AgentAddress, text, images }),
     result: z.strictObject({ address: AgentAddress, state: z.literal("accepted") }),
   },
   /** Sends and waits for the end of the turn; asked again with its key it is the same turn. */
@@ -101,6 +106,7 @@ export const apiMethods = {
     params: z.strictObject({
       address: AgentAddress,
       text,
+      images,
       wait_ms: z.int().min(0).max(apiLimits.askWaitMsMax).exactOptional(),
     }),
     result: ApiTurn,

@@ -23,6 +23,8 @@ export const ApiTurn = z.discriminatedUnion("state", [
     steps: z.int().min(0),
     text: z.string(),
     failure: Failure.exactOptional(),
+    /** The value that the answer is, if its agent says which form answers have. */
+    output: Json.exactOptional(),
   }),
 ]);
 /** How a turn ended, or that it goes on. */

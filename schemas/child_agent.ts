@@ -93,6 +93,8 @@ export const ChildStanding = z.strictObject({
   outcome: TurnOutcome.nullable(),
   /** The beginning of its latest answer; the whole is in its session. */
   answer: z.string().max(limits.childAnswerCharactersMax),
+  /** Set if that answer is one JSON value of the form that its profile asks for. */
+  structured: z.literal(true).exactOptional(),
 });
 /** How a child stands. */
 export type ChildStanding = z.infer<typeof ChildStanding>;
@@ -117,6 +119,8 @@ export const sessionAnswered = z.strictObject({
   failure: Failure.optional(),
   /** What the session that answers has spent so far, in all. */
   spent: Spent.exactOptional(),
+  /** Set if the text is one JSON value of the form that its profile asks for. */
+  structured: z.literal(true).exactOptional(),
 });
 
 /** What the task of a child is told: by its session, by the child's session, by whoever looks after roots. */

@@ -112,6 +112,9 @@ export const FailureCode = z.enum([
   "model_schema_unsupported",
   "model_refused",
   "provider_round_limit_exceeded",
+  "output_invalid",
+  "model_input_unsupported",
+  "image_invalid",
   // Turn and session.
   "turn_canceled",
   "turn_not_waiting",

@@ -42,9 +42,14 @@ export function checkResult(schema: JsonObject, value: JsonObject): string[] {
   return check({ schema, value, path: "result" });
 }
 
+/** As {@linkcode checkArguments}, for what a turn answers: any JSON value. */
+export function checkAnswer(schema: JsonObject, value: Json): string[] {
+  return check({ schema, value, path: "answer" });
+}
+
 interface Checked {
   readonly schema: JsonObject;
-  readonly value: JsonObject;
+  readonly value: Json;
   /** What the value is called in problems. */
   readonly path: string;
   readonly isOpaque?: ((value: Json) => boolean) | undefined;

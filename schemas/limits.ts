@@ -3,7 +3,9 @@ import { budgetLimits } from "./budget_limits.ts";
 import { commandLimits } from "./command_limits.ts";
 import { fixtureLimits } from "./fixture_limits.ts";
 import { httpLimits } from "./http_limits.ts";
+import { imageLimits } from "./image_limits.ts";
 import { modelLimits } from "./model_limits.ts";
+import { outputLimits } from "./output_limits.ts";
 import { oauthLimits } from "./oauth_limits.ts";
 import { recoveryLimits } from "./recovery_limits.ts";
 import { roundLimits } from "./round_limits.ts";
@@ -281,7 +283,9 @@ export const limits = {
   ...storeCallerLimits,
 
   ...httpLimits,
+  ...imageLimits,
   ...modelLimits,
+  ...outputLimits,
 
   doorLineBytesMax: 8 * 1_048_576,
   doorConnectionsMax: 64,

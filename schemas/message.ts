@@ -10,6 +10,7 @@ import { HostPolicy } from "./config.ts";
 import { ResourceUri } from "./effect.ts";
 import { Failure } from "./failure.ts";
 import { Digest, InstallationId, RootAddress, type RootKind, ServerId } from "./ids.ts";
+import { ImageRefs } from "./image.ts";
 import { HostCall } from "./invocation.ts";
 import { limits } from "./limits.ts";
 import { McpDeclaration } from "./manifest.ts";
@@ -66,7 +67,13 @@ const childNews = [
 
 /** Messages that a session takes. `session.answered` and `catalog.issued` are facts; the others ask. */
 export const SessionMessage = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("session.prompt"), text, replyTo: RootAddress.optional() }),
+  z.strictObject({
+    type: z.literal("session.prompt"),
+    text,
+    /** Each is a blob: the model is shown it, no machine is. */
+    images: ImageRefs.exactOptional(),
+    replyTo: RootAddress.optional(),
+  }),
   /** Calls one tool under the session's gates, in a turn of its own (DM-12). */
   z.strictObject({ type: z.literal("session.call"), call: HostCall }),
   /** A program opens a call of its own tool in the turn that runs (CM-61). Answered at once, with the call or a refusal. */

@@ -2,9 +2,11 @@
 import { z } from "zod";
 import { FailureCode } from "./failure.ts";
 import { IntentId } from "./ids.ts";
+import { ShownImage } from "./image.ts";
 import { ResultMark } from "./invocation.ts";
 import { Json, JsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
+import { OutputProblems } from "./output_schema.ts";
 import { ToolSpec } from "./tool.ts";
 
 /** What a provider can do (AR-19). */
@@ -15,6 +17,12 @@ export const ModelCapabilities = z.strictObject({
   streaming: z.boolean(),
   responseContinuation: z.boolean(),
   maxContextTokens: z.int().min(1),
+  /** Keeps what requests begin with, where it is told up to where (Anthropic); others do it unasked, or not at all. */
+  promptCaching: z.boolean().exactOptional(),
+  /** Takes images as parts of a prompt. Without it a prompt that brings some is refused before anything is sent. */
+  imageInput: z.boolean().exactOptional(),
+  /** Takes the form of an answer by means of its own. Without it, or where it does not, the instructions say it. */
+  structuredOutput: z.enum(["never", "without_tools", "always"]).exactOptional(),
 });
 /** What a provider can do. */
 export type ModelCapabilities = z.infer<typeof ModelCapabilities>;
@@ -37,6 +45,8 @@ export type FinishReason = z.infer<typeof FinishReason>;
 export const Usage = z.strictObject({
   inputTokens: z.int().min(0),
   outputTokens: z.int().min(0),
+  /** Those of the input that the provider had kept from an earlier request. */
+  cachedInputTokens: z.int().min(0).exactOptional(),
   costUsd: z.number().min(0).max(limits.budgetCostUsdMax).exactOptional(),
 });
 /** Tokens and cost of one model call. */
@@ -75,7 +85,11 @@ export type ModelAnswer = z.infer<typeof ModelAnswer>;
 /** One message of the conversation as a provider is given it. */
 export const ModelMessage = z.discriminatedUnion("role", [
   z.strictObject({ role: z.literal("system"), text: z.string() }),
-  z.strictObject({ role: z.literal("user"), text: z.string() }),
+  z.strictObject({
+    role: z.literal("user"),
+    text: z.string(),
+    images: z.array(ShownImage).exactOptional(),
+  }),
   z.strictObject({
     role: z.literal("assistant"),
     text: z.string(),
@@ -108,6 +122,8 @@ export const HistoryItem = z.discriminatedUnion("type", [
   }),
   /** The model's answer was cut off: it is asked to go on. */
   z.strictObject({ type: z.literal("continuation") }),
+  /** The model's answer did not have its form: it is told what is wrong, and answers anew. */
+  z.strictObject({ type: z.literal("repair"), problems: OutputProblems }),
   z.strictObject({ type: z.literal("result"), callId: z.string(), name: z.string(), outcome: IntentId }),
   z.strictObject({
     type: z.literal("refusal"),
@@ -128,6 +144,10 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   readonly toolChoice: ToolChoice;
   readonly maxOutputTokens: number;
+  /** The form of the answer, for a provider that takes it by means of its own: an object at its root. */
+  readonly outputSchema?: JsonObject;
+  /** The bytes of the images in the messages, by digest. */
+  readonly images?: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
   /** Which attempt at this answer; absent on the first. */
   readonly attempt?: number;
 }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { ToolPattern } from "./config.ts";
 import { limits } from "./limits.ts";
+import { OutputSchema } from "./output_schema.ts";
 
 /** Key of a profile: lower-case letters, digits, `_`, `-`; at most 48. `default` is no key: it means the usual child. */
 export const ProfileKey = z.string().regex(
@@ -18,6 +19,8 @@ export const AgentProfile = z.strictObject({
   allowed_tool_names: z.array(ToolPattern).max(256).optional(),
   /** True for the profile that child agents get if nobody says which (CM-106). */
   default_subagent: z.boolean().default(false),
+  /** The form of the answers in this profile, instead of the agent's own. */
+  output_schema: OutputSchema.exactOptional(),
 });
 /** One way to use an agent. */
 export type AgentProfile = z.infer<typeof AgentProfile>;

@@ -51,6 +51,12 @@ const Abilities = z.strictObject({
   parallel_tool_calls: z.boolean().optional(),
   /** True: schemas of tools are told as they are. False: in the words that every provider knows. */
   strict_tool_schema: z.boolean().optional(),
+  /** False: the vendor is not told up to where it may keep what requests begin with. Anthropic alone wants that. */
+  prompt_caching: z.boolean().optional(),
+  /** True: images are parts of prompts. False: a prompt that brings some is refused. */
+  image_input: z.boolean().optional(),
+  /** True: the form of an answer (`output_schema`) is told by the protocol's own means. False: by the instructions. */
+  structured_output: z.boolean().optional(),
 });
 
 /** One provider. */

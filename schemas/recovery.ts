@@ -132,6 +132,8 @@ export const ContinuationReason = z.enum([
   "transport_retry",
   "stop_hook_continuation",
   "budget_continuation",
+  /** Its answer did not have the form that the agent says. */
+  "output_repair",
 ]);
 /** Why a turn asks its model once more. */
 export type ContinuationReason = z.infer<typeof ContinuationReason>;

@@ -51,6 +51,7 @@ import { loadNamed } from "./shared_sources.ts";
 import { type GivenBy, givenBy, type SpawnOrder } from "./spawn_order.ts";
 import { TaskDesk } from "./tasks/task_desk.ts";
 import { reportWhenOver } from "./lost_turn.ts";
+import { promptOf } from "./prompt_images.ts";
 import type { TurnReport } from "./turn_report.ts";
 
 /** Options of {@linkcode startRuntime}. */
@@ -266,7 +267,11 @@ function runtimeOf(parts: RuntimeParts, options: RuntimeOptions & { readonly red
     declareServers: (session, servers) => declareServers(kernel, session, servers),
     refreshServers: (session) => refreshServers(kernel, session),
     spawnSession: (order) => begin(kernel, () => spawnSession(kernel, order)),
-    prompt: (session, text, given) => give(session, { type: "session.prompt", text }, given),
+    prompt: async (session, text, given) => {
+      const { images = [] } = givenBy(given);
+      if (images.length === 0) return await give(session, { type: "session.prompt", text }, given);
+      return await give(session, await promptOf(kernel, text, images), given);
+    },
     registerProgram: (registration) => programs.register(registration),
     call: (session, call, given) => give(session, { type: "session.call", call }, given),
     watch: (listener) => {

@@ -1,4 +1,5 @@
 /** Sessions and messages that come from somebody else than the operator at this machine. */
+import type { GivenImage } from "../schemas/image.ts";
 import type { RootAddress } from "../schemas/ids.ts";
 import type { BirthRows } from "./kernel/create_once.ts";
 import type { CommandRef } from "../schemas/message.ts";
@@ -27,6 +28,8 @@ export interface GivenBy {
   readonly by?: Principal | undefined;
   /** The trace that it belongs to: stands in the journal beside it, and goes with the calls of its turn (GA-27). */
   readonly trace?: TraceId | undefined;
+  /** Of a prompt: what the model is shown with it. */
+  readonly images?: readonly GivenImage[] | undefined;
 }
 
 /** Who gives a command. A text is a key of the operator's. */

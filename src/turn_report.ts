@@ -1,7 +1,9 @@
 /** How a turn ended, for whoever began it: read from the reply and the journal. */
+import { outputIn } from "../actors/output.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { RootAddress } from "../schemas/ids.ts";
 import type { InvocationOutcome, InvocationResult } from "../schemas/invocation.ts";
+import type { Json } from "../schemas/json.ts";
 import type { TurnOutcome } from "../schemas/message.ts";
 import type { Attachment } from "../schemas/tool.ts";
 import type { ToolError } from "../schemas/tool_error.ts";
@@ -15,6 +17,8 @@ export interface TurnReport {
   readonly steps: number;
   readonly text: string;
   readonly failure: Failure | undefined;
+  /** The value that the answer is, if its agent says which form answers have. */
+  readonly output?: Json | undefined;
   /** Set for a host's call: how it ended. */
   readonly call?: CallReport | undefined;
 }
@@ -39,6 +43,7 @@ interface TurnReply {
   readonly answer?: string | null;
   readonly failure?: Failure;
   readonly call?: InvocationResult | null;
+  readonly structured?: true;
 }
 
 /** The report of a turn, from the reply to what began it. */
@@ -51,14 +56,17 @@ export async function reportOf(
   const { call } = reply;
   // The model says itself what it needs a person for; a turn that its budget ended answers with the latest words of its model.
   const isAnswer = reply.outcome === "completed" || reply.outcome === "needs_user" ||
-    reply.failure?.code === "budget_exhausted";
+    reply.failure?.code === "budget_exhausted" || reply.failure?.code === "output_invalid";
   const hasAnswer = isAnswer && typeof reply.answer === "string";
+  const text = hasAnswer ? await conversations.answerText(session, reply.answer ?? "") : "";
+  const output = reply.structured === true ? outputIn(text) : undefined;
   return {
     turn: reply.turn ?? 0,
     outcome: reply.outcome ?? "failed",
     steps: reply.steps ?? 0,
-    text: hasAnswer ? await conversations.answerText(session, reply.answer ?? "") : "",
+    text,
     failure: reply.failure,
+    ...(output === undefined ? {} : { output: output.value }),
     ...(call === undefined || call === null
       ? {}
       : { call: await callReportOf(conversations, session, call) }),

@@ -1,4 +1,5 @@
 /** What tools say of a child: statuses and ids in one form. */
+import { outputIn } from "../../actors/output.ts";
 import type { CloseState } from "../../schemas/child_agent.ts";
 import { type Failure, failure } from "../../schemas/failure.ts";
 import type { JsonObject } from "../../schemas/json.ts";
@@ -34,14 +35,17 @@ export function statusView(child: Child): JsonObject {
 
 /** How a child stands, and what it answered. */
 export function answerView(child: Child): JsonObject {
-  const { answer, answers, outcome } = child.agent;
+  const { answer, answers, outcome, structured } = child.agent;
+  const isCut = answer.length >= limits.childAnswerCharactersMax;
+  const output = structured === true && !isCut ? outputIn(answer) : undefined;
   return {
     ...statusView(child),
     answers,
     outcome,
     answer,
     // The whole is in its session.
-    ...(answer.length < limits.childAnswerCharactersMax ? {} : { answer_cut: true }),
+    ...(isCut ? { answer_cut: true } : {}),
+    ...(output === undefined ? {} : { output: output.value }),
     ...(child.failure === null ? {} : { failure: { ...child.failure } }),
   };
 }

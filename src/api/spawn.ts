@@ -72,6 +72,7 @@ export async function spawn(
       key: firstPromptKey(key),
       by: caller.principal,
       trace,
+      images: given.images,
     });
     await accepted();
   }

@@ -12,9 +12,9 @@ import { sessionFor } from "./visible.ts";
 /** Gives a prompt; resolves once it is durable. */
 export async function send(
   context: ApiCallContext,
-  { address, text }: ApiGiven<"send">,
+  { address, text, images }: ApiGiven<"send">,
 ): Promise<ApiResult<"send">> {
-  const { accepted } = await give(context, address, text);
+  const { accepted } = await give(context, address, { text, images });
   await accepted();
   return { address, state: "accepted" };
 }
@@ -22,9 +22,9 @@ export async function send(
 /** Gives a prompt and waits for the end of its turn; the same key again waits for the same turn. */
 export async function ask(
   context: ApiCallContext,
-  { address, text, wait_ms: waitMs }: ApiGiven<"ask">,
+  { address, text, images, wait_ms: waitMs }: ApiGiven<"ask">,
 ): Promise<ApiResult<"ask">> {
-  const { accepted, report } = await give(context, address, text);
+  const { accepted, report } = await give(context, address, { text, images });
   await accepted();
   const ended = await within(context, report, waitMs);
   return ended === undefined ? { state: "running", address } : endedTurn(address, ended);
@@ -59,11 +59,11 @@ export async function stop(
 async function give(
   context: ApiCallContext,
   address: RootAddress,
-  text: string,
+  { text, images }: { readonly text: string; readonly images: ApiGiven<"send">["images"] | undefined },
 ): ReturnType<ApiCallContext["parts"]["runtime"]["prompt"]> {
   sessionFor(context, address);
   const { parts: { runtime }, key, trace, caller } = context;
-  return await runtime.prompt(address, text, { key, by: caller.principal, trace });
+  return await runtime.prompt(address, text, { key, by: caller.principal, trace, images });
 }
 
 /** What comes within the time; undefined if it does not, or if nobody waits any more. */
@@ -91,7 +91,7 @@ async function within<T>(
 /** A turn's end as it is published. */
 function endedTurn(
   address: RootAddress,
-  { turn, outcome, steps, text, failure }: TurnReport,
+  { turn, outcome, steps, text, failure, output }: TurnReport,
 ): ApiResult<"ask"> {
   return {
     state: "ended",
@@ -101,5 +101,6 @@ function endedTurn(
     steps,
     text,
     ...(failure === undefined ? {} : { failure }),
+    ...(output === undefined ? {} : { output }),
   };
 }

@@ -4,7 +4,7 @@ import { jsonLine } from "./json_line.ts";
 import type { Terminal } from "./terminal.ts";
 import type { TurnView } from "./transcript.ts";
 
-/** Prints one JSON line for each durable entry, and nothing else. */
+/** Prints one JSON line for each durable entry, and one for the value that the turn answers, if answers have a form. */
 export function createJsonView(terminal: Terminal): TurnView {
   return {
     hear: (event) => {
@@ -13,6 +13,9 @@ export function createJsonView(terminal: Terminal): TurnView {
     },
     note: (text) => terminal.err.line(text),
     status: () => undefined,
-    end: () => {},
+    // No entry says it: it is read off the answer.
+    end: ({ output }) => {
+      if (output !== undefined) terminal.out.line(jsonLine({ output }));
+    },
   };
 }

@@ -15,6 +15,8 @@ interface Described {
 export type OptionSpec =
   | Described & { readonly kind: "flag" }
   | Described & { readonly kind: "text"; readonly value: string }
+  /** May be given more than once. */
+  | Described & { readonly kind: "list"; readonly value: string }
   | Described & { readonly kind: "number"; readonly value: string; readonly min: number }
   | Described & { readonly kind: "choice"; readonly choices: readonly string[] };
 
@@ -24,6 +26,7 @@ export interface OptionSpecs {
 }
 
 type ValueOf<O> = O extends { readonly kind: "flag" } ? boolean
+  : O extends { readonly kind: "list" } ? readonly string[]
   : O extends { readonly kind: "number" } ? number | undefined
   : O extends { readonly choices: readonly (infer C)[] } ? C | undefined
   : string | undefined;
@@ -40,6 +43,7 @@ export interface Parsed<S> {
 /** Sorts arguments by a table of options. `--` ends the options. Throws {@linkcode UsageError}. */
 export function parseOptions<S extends OptionSpecs>(argv: readonly string[], specs: S): Parsed<S> {
   const values = new Map<string, string | number | boolean>();
+  const lists = new Map<string, string[]>();
   const args: string[] = [];
   for (let at = 0; at < argv.length; at++) {
     const word = argv[at] ?? "";
@@ -52,16 +56,20 @@ export function parseOptions<S extends OptionSpecs>(argv: readonly string[], spe
       continue;
     }
     const { name, spec, shown, inline } = find(word, specs);
-    if (values.has(name)) {
+    if (values.has(name) && spec.kind !== "list") {
       throw new UsageError("option_repeated", `The option ${shown} is given twice: give it once`);
     }
     // `--store --json` is a forgotten value, not a file of that name; `--store=--json` says it is one.
     const isNext = spec.kind !== "flag" && inline === undefined && argv[at + 1]?.startsWith("--") === false;
-    values.set(name, valueOf(spec, isNext ? argv[++at] : inline, shown));
+    const value = valueOf(spec, isNext ? argv[++at] : inline, shown);
+    values.set(name, value);
+    if (spec.kind === "list") lists.set(name, [...lists.get(name) ?? [], String(value)]);
   }
   const options: { [name: string]: unknown } = {};
   for (const [name, spec] of Object.entries(specs)) {
-    options[name] = values.get(name) ?? (spec.kind === "flag" ? false : undefined);
+    options[name] = spec.kind === "list"
+      ? lists.get(name) ?? []
+      : values.get(name) ?? (spec.kind === "flag" ? false : undefined);
   }
   return { options: options as OptionValues<S>, args };
 }
@@ -98,7 +106,7 @@ function valueOf(spec: OptionSpec, text: string | undefined, shown: string): str
   if (text === undefined || text === "") {
     throw new UsageError("option_invalid", `The option ${shown} needs a value: ${wanted}`);
   }
-  if (spec.kind === "text") return text;
+  if (spec.kind === "text" || spec.kind === "list") return text;
   if (spec.kind === "choice") {
     if (spec.choices.includes(text)) return text;
     throw new UsageError(

@@ -13,6 +13,7 @@ import { jsonLine } from "./json_line.ts";
 import { openModels, refuseModel } from "./model_refusal.ts";
 import { createJsonView } from "./json_view.ts";
 import { createTranscript } from "./transcript.ts";
+import { readImages } from "./image_files.ts";
 import { sayWaiting } from "./waiting_schedules.ts";
 
 const options = {
@@ -22,6 +23,11 @@ const options = {
     kind: "choice",
     choices: ["allow", "deny", "wait"],
     help: "answer approvals without asking, and servers by their defaults; wait leaves them to troupe answer",
+  },
+  image: {
+    kind: "list",
+    value: "FILE",
+    help: "show the model an image: png, jpeg, gif or webp; up to 8 times",
   },
   strict: { kind: "flag", help: "let everything wait for the disk, not only what could hurt" },
   json: {
@@ -55,6 +61,7 @@ export const command = defineCommand({
     'troupe run ./my-agent "Go on" --session last --answer deny',
     'troupe run ./my-agent "Say what you would change" --mode plan',
     'troupe run ./my-agent "Look around" --budget tokens=20000,tool_calls=50',
+    'troupe run ./my-agent "What is in this picture?" --image photo.jpg',
     'troupe run ./my-agent "Look around" --json > entries.jsonl',
   ],
   run,
@@ -70,6 +77,7 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
     throw new UsageError("argument_missing", `troupe run ${text} needs PROMPT: say what the agent shall do`);
   }
   checkPrompt(text);
+  const images = await readImages(given.image, cli.cwd);
   // A session that goes on has its model from when it began, and a script stands for any.
   const isNew = given.session === undefined && given.script === undefined;
   const models = isNew ? await openModels(cli, settings.config) : undefined;
@@ -94,7 +102,7 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
     const report = await playTurn(cli, seat, {
       session,
       fromSeq,
-      request: { text },
+      request: { text, ...(images.length === 0 ? {} : { images }) },
       standing: given.answer,
       view,
     });

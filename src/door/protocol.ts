@@ -6,6 +6,7 @@ import { CancelReport, CancelScope } from "../../schemas/cancel.ts";
 import { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
 import { Failure } from "../../schemas/failure.ts";
 import { ForkReport } from "../../schemas/fork.ts";
+import { GivenImages } from "../../schemas/image.ts";
 import { Digest, IntentId, RootAddress, ServerId, TaskId } from "../../schemas/ids.ts";
 import { HostCall, InvocationOutcome } from "../../schemas/invocation.ts";
 import { Json, JsonObject } from "../../schemas/json.ts";
@@ -162,7 +163,10 @@ export const doorMethods = {
     params: z.strictObject({
       session: RootAddress,
       request: z.union([
-        z.strictObject({ text: z.string().min(1).max(limits.promptCharactersMax) }),
+        z.strictObject({
+          text: z.string().min(1).max(limits.promptCharactersMax),
+          images: GivenImages.exactOptional(),
+        }),
         z.strictObject({ call: HostCall }),
         z.strictObject({ resume: z.literal(true) }),
       ]),
@@ -177,6 +181,7 @@ export const doorMethods = {
       steps: z.int().min(0),
       text: z.string(),
       failure: Failure.optional(),
+      output: Json.exactOptional(),
       call: z.strictObject({
         outcome: InvocationOutcome,
         attempts: z.int().min(0),

@@ -68,6 +68,12 @@ export class Conversations implements EntryObserver {
     return kept === undefined || kept.tail !== undefined ? undefined : kept.fold.exposure;
   }
 
+  /** The form that a session's answers must have; undefined also if its conversation is not in memory. */
+  outputOf(root: RootAddress): JsonObject | undefined {
+    const kept = this.#kept.get(root);
+    return kept === undefined || kept.tail !== undefined ? undefined : kept.fold.output;
+  }
+
   /** What the latest request of a session was made shorter by; empty if its conversation is not in memory. */
   droppedOf(root: RootAddress): readonly Dropped[] {
     const kept = this.#kept.get(root);

@@ -1,16 +1,21 @@
 /** Folds a session's entries into the messages that its model is given: history stays in the journal (design 9). */
+import { outputSchemaOf } from "../../actors/output.ts";
+import type { AgentDefinition } from "../../schemas/agent.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import type { ToolReturn } from "../../schemas/invocation.ts";
 import type { GenerateArgs } from "../../schemas/generate.ts";
 import { limits } from "../../schemas/limits.ts";
 import { isCall, isPaused } from "../journal/named_blobs.ts";
+import type { ImageRef } from "../../schemas/image.ts";
 import type { HistoryItem, ModelAnswer, ModelMessage } from "../../schemas/model.ts";
 import type { JsonObject } from "../../schemas/json.ts";
+import type { SessionScope } from "../../schemas/profile.ts";
 import type { TraceId } from "../../schemas/trace.ts";
 import { BegunCalls } from "./begun_calls.ts";
 import { mergeState } from "./session_state.ts";
 import { compact, type Dropped } from "./compaction.ts";
 import { ExposureFold } from "./exposure_fold.ts";
+import { repairText } from "./output_order.ts";
 import { describeNotice } from "./notice.ts";
 
 /** What the model is told if its answer was cut off at its length. */
@@ -31,6 +36,12 @@ interface Returned {
   readonly digest: string | undefined;
 }
 
+/** What the conversation needs of that with which a session was created. */
+interface Born {
+  readonly agent?: AgentDefinition;
+  readonly scope?: SessionScope;
+}
+
 /** The conversation of one session, built entry by entry. The same entries give the same messages, always. */
 export class ConversationFold {
   readonly messages: ModelMessage[] = [];
@@ -40,6 +51,8 @@ export class ConversationFold {
   state: JsonObject = {};
   /** What the tools that a model is told of depend on. */
   readonly exposure = new ExposureFold();
+  /** The form that its answers must have. */
+  output: JsonObject | undefined;
   lastSeq = 0;
   /** The latest answer: the intent that it answers, and its text. */
   lastAnswer: { readonly id: string; readonly text: string } | undefined;
@@ -48,6 +61,7 @@ export class ConversationFold {
   /** Traces of what was asked and has no turn yet, by its place. */
   readonly #traces = new Map<number, TraceId>();
   readonly #texts = new Map<number, string>();
+  readonly #images = new Map<number, readonly ImageRef[]>();
   /** Changes that wait for their stage to be over, by the outcome that brought them. */
   readonly #changes = new Map<string, readonly JsonObject[]>();
   readonly #returns = new Map<string, Returned>();
@@ -93,18 +107,24 @@ export class ConversationFold {
   }
 
   #begin(entry: Entry): void {
-    const body = entry.body as { readonly input?: { readonly agent?: { readonly instructions?: string } } };
-    const text = body.input?.agent?.instructions ?? "";
+    const { agent, scope = {} } = (entry.body as unknown as { readonly input: Born }).input;
+    const text = agent?.instructions ?? "";
+    if (agent !== undefined) this.output = outputSchemaOf(agent, scope);
     if (text !== "") this.messages.push({ role: "system", text });
     this.#stepStart = this.messages.length;
   }
 
   #noteText(entry: Entry): void {
     const { message, trace } = entry.body as {
-      readonly message: { readonly type: string; readonly text?: string };
+      readonly message: {
+        readonly type: string;
+        readonly text?: string;
+        readonly images?: readonly ImageRef[];
+      };
       readonly trace?: TraceId;
     };
     if (entry.type === "session.prompt") this.#texts.set(entry.seq, message.text ?? "");
+    if (message.images !== undefined) this.#images.set(entry.seq, message.images);
     if (trace !== undefined) this.#traces.set(entry.seq, trace);
     if (isNews(entry.type)) {
       this.#texts.set(entry.seq, describeNotice(message));
@@ -131,7 +151,7 @@ export class ConversationFold {
       this.#answerOpenCalls(append);
       this.#stepStart = this.messages.length;
     }
-    for (const item of append) this.messages.push(this.#messageOf(item));
+    for (const item of append) this.messages.push(this.#messageOf(item, turn));
     this.dropped = isTooLong === true ? compact(this.messages, (one) => this.#digests.get(one)) : [];
   }
 
@@ -151,13 +171,19 @@ export class ConversationFold {
     }
   }
 
-  #messageOf(item: HistoryItem): ModelMessage {
+  #messageOf(item: HistoryItem, turn = 0): ModelMessage {
     switch (item.type) {
-      case "prompt":
+      case "prompt": {
+        const text = this.#texts.get(item.seq) ?? "";
+        const images = this.#images.get(item.seq)?.map((image) => ({ ...image, turn }));
+        return { role: "user", text, ...(images === undefined ? {} : { images }) };
+      }
       case "notice":
         return { role: "user", text: this.#texts.get(item.seq) ?? "" };
       case "continuation":
         return { role: "user", text: goOnText };
+      case "repair":
+        return { role: "user", text: repairText(item.problems) };
       case "refusal":
         return { role: "tool", callId: item.callId, name: item.name, text: item.text, isError: true };
       case "result": {

@@ -4,7 +4,7 @@ import { ordinalOf } from "../../actors/turn_rules.ts";
 import type { ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
-import type { Json } from "../../schemas/json.ts";
+import type { Json, JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { ModelAnswer, type ModelMessage, type ModelRequest } from "../../schemas/model.ts";
 import type { ToolSpec } from "../../schemas/tool.ts";
@@ -21,7 +21,9 @@ import { exposedBody, exposedNote, type ExposureFold, exposureKey } from "./expo
 import { LiveAnswer } from "./live_answer.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 import type { RawArguments, RawCall } from "./raw_arguments.ts";
+import { withOutput } from "./output_order.ts";
 import { requestMessages } from "./request_messages.ts";
+import { withImages } from "./shown_images.ts";
 import type { Round, RoundPrepare } from "./round_prepare.ts";
 
 /** Options of {@linkcode createModelGenerate}. */
@@ -39,6 +41,10 @@ export interface ModelGenerateOptions {
   readonly transcript: (root: RootAddress, intent: string) => Promise<readonly ModelMessage[]>;
   /** What a session's exposure depends on, once its transcript was read; without it nothing is known of wishes. */
   readonly exposureOf?: (root: RootAddress) => ExposureFold | undefined;
+  /** The form that a session's answers must have, once its transcript was read. */
+  readonly outputOf?: (root: RootAddress) => JsonObject | undefined;
+  /** Reads the images of prompts. */
+  readonly readBlob?: (digest: string) => Promise<Uint8Array>;
   /** What a session's latest request was made shorter by, once its transcript was read. */
   readonly droppedOf?: (root: RootAddress) => readonly Dropped[];
   /** The sealed catalog of a hash; undefined if there is none. */
@@ -115,7 +121,7 @@ async function generate(
   const tools = without(told, args.hidden);
   const round = await preparedRound({ call, messages, tools, signal }, catalog, options);
   if ("failure" in round) return failed(round.failure);
-  const request: ModelRequest = {
+  const bare: ModelRequest = {
     model,
     messages: [...round.messages],
     tools: [...round.tools],
@@ -123,6 +129,14 @@ async function generate(
     maxOutputTokens: args.maxOutputTokens,
     ...(args.attempt === undefined ? {} : { attempt: args.attempt }),
   };
+  const { capabilities } = provider;
+  const request = await withImages(withOutput(bare, options.outputOf?.(call.root), capabilities), {
+    turn: args.turn,
+    model: args.model,
+    capabilities,
+    readBlob: options.readBlob,
+  });
+  if ("failure" in request) return failed(request.failure);
   const events = provider.generate(request, signal);
   const collected = await collect(call, events, { signal, redactor: options.redactor });
   if (!collected.ok) return failed(collected.failure);

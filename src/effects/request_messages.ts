@@ -65,5 +65,10 @@ function add(made: ModelMessage[], message: ModelMessage): void {
   }
   const text = [last.text, message.text].filter((one) => one !== "").join("\n\n");
   const calls = message.role === "assistant" ? message.calls : [];
+  if (last.role === "user" && message.role === "user") {
+    const images = [...last.images ?? [], ...message.images ?? []];
+    made[made.length - 1] = { ...last, text, ...(images.length === 0 ? {} : { images }) };
+    return;
+  }
   made[made.length - 1] = last.role === "assistant" ? { ...last, text, calls } : { ...last, text };
 }

@@ -1,7 +1,7 @@
 /** Writes a session to an export: line by line, so that a long one never stands in memory. */
 import type { CheckpointBody, CreatedBody, Entry, RootRecord } from "../../schemas/entry.ts";
 import type { Records } from "../host/host.ts";
-import { attachmentIn, attachmentsOf, shelvedHashIn } from "../journal/named_blobs.ts";
+import { attachmentIn, attachmentsOf, imagesIn, shelvedHashIn } from "../journal/named_blobs.ts";
 import type { Seams } from "../seams.ts";
 import {
   type ExportBlob,
@@ -91,7 +91,7 @@ function headerOf({ address, kind }: RootRecord, first: Entry): ExportHeader {
 interface NamedCatalogs {
   readonly needed: Set<string>;
   readonly possible: Set<string>;
-  /** Whole results of tools: a replay needs none of them. */
+  /** Whole results of tools, and images of prompts: a replay needs none of them. */
   readonly results: Set<string>;
 }
 
@@ -100,6 +100,7 @@ function noteCatalogs({ needed, possible, results }: NamedCatalogs, entry: Entry
   if (hash !== undefined) needed.add(hash);
   const result = attachmentIn(entry);
   if (result !== undefined) results.add(result);
+  for (const image of imagesIn(entry)) results.add(image);
   if (entry.kind !== "checkpoint") return;
   const { state } = entry.body as unknown as CheckpointBody;
   for (const found of JSON.stringify(state).match(/sha256:[0-9a-f]{64}/g) ?? []) possible.add(found);

@@ -3,6 +3,7 @@ import type { AgentDefinition } from "../../schemas/agent.ts";
 import type { Budget } from "../../schemas/budget.ts";
 import type { CancelReport } from "../../schemas/cancel.ts";
 import type { Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
+import type { GivenImage } from "../../schemas/image.ts";
 import type { RootAddress, TaskId } from "../../schemas/ids.ts";
 import type { ForkReport } from "../../schemas/fork.ts";
 import type { ForkOrder } from "../forks.ts";
@@ -77,7 +78,7 @@ export interface SessionOrder {
 
 /** What begins a turn: words for the model, or a call that needs none; or what lets one go on that waits. */
 export type Request =
-  | { readonly text: string }
+  | { readonly text: string; readonly images?: GivenImage[] }
   | { readonly call: HostCall }
   | { readonly resume: true };
 

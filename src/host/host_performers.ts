@@ -110,7 +110,7 @@ export function createHostPerformers(
 
 /** What asks models. */
 function modelPerformers(
-  { conversations, catalogOf, rawArguments, redactor, programs, seams }: HostServices,
+  { conversations, catalogOf, journal, rawArguments, redactor, programs, seams }: HostServices,
   places: SessionPlaces,
 ): Pick<HostPerformers, "model.generate" | "model.sample"> {
   const admission = new Admission(seams.clock);
@@ -131,6 +131,8 @@ function modelPerformers(
       transcript: (root, intent) => conversations.transcript(root, intent),
       exposureOf: (root) => conversations.exposureOf(root),
       droppedOf: (root) => conversations.droppedOf(root),
+      outputOf: (root) => conversations.outputOf(root),
+      readBlob: (digest) => journal.readBlob(digest),
       catalogOf,
       redactor,
       rawArguments,

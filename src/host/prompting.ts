@@ -59,7 +59,7 @@ async function give(
   session: RootAddress,
   { request, key }: Pick<PromptOrder, "request" | "key">,
 ): Promise<GivenPrompt> {
-  if ("text" in request) return runtime.prompt(session, request.text, key);
+  if ("text" in request) return runtime.prompt(session, request.text, { key, images: request.images });
   if ("call" in request) return runtime.call(session, request.call, key);
   const sent = await runtime.send(session, { type: "session.resume" }, key);
   const report = reportWhenOver(runtime, session, sent);

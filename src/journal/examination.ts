@@ -1,6 +1,6 @@
 /** Examination of a store: every chain, head, blob, snapshot and row, and how far each stream is sound. Reads only. */
 import { type Entry, RootRecord, StreamHead } from "../../schemas/entry.ts";
-import { attachmentIn, attachmentsOf, mayNameBlobs, shelvedHashIn } from "./named_blobs.ts";
+import { attachmentIn, attachmentsOf, imagesIn, mayNameBlobs, shelvedHashIn } from "./named_blobs.ts";
 import { restoreBody } from "./stream_reader.ts";
 import { readBlob } from "./blobs.ts";
 import { type Finding, findingAt } from "./finding.ts";
@@ -211,6 +211,9 @@ class Round {
       for (const name of attachmentsOf(await readBlob(this.#store, attachment, this.#digest))) {
         if (await this.#examineBlob({ root, seq, name })) names.push(name);
       }
+    }
+    for (const name of imagesIn(whole)) {
+      if (await this.#examineBlob({ root, seq, name })) names.push(name);
     }
     const catalog = shelvedHashIn(whole);
     if (catalog === undefined) return true;

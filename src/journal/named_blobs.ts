@@ -5,7 +5,11 @@ import { Attachment } from "../../schemas/tool.ts";
 
 interface NamingBody {
   readonly input?: { readonly shared?: string };
-  readonly message?: { readonly catalog?: { readonly hash?: string }; readonly offer?: string | null };
+  readonly message?: {
+    readonly catalog?: { readonly hash?: string };
+    readonly offer?: string | null;
+    readonly images?: readonly { readonly digest: string }[];
+  };
   readonly value?: {
     readonly hash?: string;
     readonly offer?: string;
@@ -42,6 +46,12 @@ export function attachmentIn(entry: Entry): string | undefined {
   return entry.kind === "outcome" && isCall(entry.type) ? body?.value?.full?.digest : undefined;
 }
 
+/** The images of a prompt: for its model, not for replay. */
+export function imagesIn({ kind, type, body }: Pick<Entry, "kind" | "type" | "body">): readonly string[] {
+  if (kind !== "input" || type !== "session.prompt") return [];
+  return (body as NamingBody | undefined)?.message?.images?.map(({ digest }) => digest) ?? [];
+}
+
 const KeptResult = z.looseObject({ attachments: z.array(Attachment) });
 
 /** What a whole result names besides, each kept in a blob of its own; nothing for bytes that are no such result. */
@@ -57,7 +67,9 @@ export function attachmentsOf(result: Uint8Array): readonly string[] {
 /** True if an entry of this kind may name further blobs in its body, so the body must be looked at. */
 export function mayNameBlobs({ kind, type }: Pick<Entry, "kind" | "type">): boolean {
   if (kind === "created") return type === "catalog";
-  if (kind === "input") return type === "catalog.issued" || type === "connection.offered";
+  if (kind === "input") {
+    return type === "catalog.issued" || type === "connection.offered" || type === "session.prompt";
+  }
   return kind === "outcome" && (type === "catalog.seal" || type === "mcp.list" || isCall(type));
 }
 

@@ -63,6 +63,14 @@ const contextTokens: { readonly [K in ProviderKind]: number } = {
   google: 1_000_000,
 };
 
+/** Whether models of a kind are known to take the form of an answer: not all do while they are told of tools. */
+const structuredOutputs: { readonly [K in ProviderKind]: "never" | "without_tools" | "always" } = {
+  openai_compatible: "never",
+  openai: "always",
+  anthropic: "without_tools",
+  google: "without_tools",
+};
+
 /** Where each kind's API begins, unless the provider says otherwise. Never read from the environment. */
 const vendorUrls: { readonly [K in ProviderKind]?: string } = {
   openai: "https://api.openai.com/v1",
@@ -213,16 +221,27 @@ function sourceText(source: string): string {
 }
 
 function capabilitiesOf(config: ProviderConfig, settings: ModelSettings): ModelCapabilities {
-  const { tool_calling, parallel_tool_calls, strict_tool_schema } = {
+  const {
+    tool_calling,
+    parallel_tool_calls,
+    strict_tool_schema,
+    structured_output,
+    image_input,
+    prompt_caching,
+  } = {
     ...config.capabilities,
     ...settings.capabilities,
   };
+  const usual = structuredOutputs[config.kind];
   const isVendors = config.kind === "openai" || config.kind === "anthropic";
   return {
     toolCalling: tool_calling ?? true,
     strictToolSchema: strict_tool_schema ?? isVendors,
     parallelToolCalls: parallel_tool_calls ?? true,
     streaming: true,
+    promptCaching: prompt_caching ?? config.kind === "anthropic",
+    imageInput: image_input ?? config.kind !== "openai_compatible",
+    structuredOutput: structured_output === undefined ? usual : structured_output ? "always" : "never",
     responseContinuation: false,
     maxContextTokens: settings.limits.context_tokens ?? contextTokens[config.kind],
   };

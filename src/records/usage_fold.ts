@@ -12,6 +12,8 @@ export interface ModelUse {
   /** Requests whose cost is known. */
   readonly priced_calls: number;
   readonly input_tokens: number;
+  /** Those of the input that providers had kept from earlier requests. */
+  readonly cached_input_tokens: number;
   readonly output_tokens: number;
   readonly cost_usd: number;
 }
@@ -28,6 +30,7 @@ export const noUse: ModelUse = {
   counted_calls: 0,
   priced_calls: 0,
   input_tokens: 0,
+  cached_input_tokens: 0,
   output_tokens: 0,
   cost_usd: 0,
 };
@@ -39,6 +42,7 @@ export function plusUse(one: ModelUse, other: ModelUse): ModelUse {
     counted_calls: one.counted_calls + other.counted_calls,
     priced_calls: one.priced_calls + other.priced_calls,
     input_tokens: one.input_tokens + other.input_tokens,
+    cached_input_tokens: one.cached_input_tokens + other.cached_input_tokens,
     output_tokens: one.output_tokens + other.output_tokens,
     cost_usd: one.cost_usd + other.cost_usd,
   };
@@ -84,12 +88,13 @@ export class UsageFold {
 }
 
 /** A provider that does not count says 0 of both. */
-function useOf({ inputTokens, outputTokens, costUsd }: Usage): ModelUse {
+function useOf({ inputTokens, outputTokens, cachedInputTokens = 0, costUsd }: Usage): ModelUse {
   return {
     model_calls: 0,
     counted_calls: inputTokens + outputTokens > 0 ? 1 : 0,
     priced_calls: costUsd === undefined ? 0 : 1,
     input_tokens: inputTokens,
+    cached_input_tokens: cachedInputTokens,
     output_tokens: outputTokens,
     cost_usd: costUsd ?? 0,
   };

@@ -7,8 +7,22 @@ import { assertRefused, onStage, type Stage } from "./troupe.ts";
 async function assertUsage(stage: Stage, session: string): Promise<void> {
   const { sessions, total } = JSON.parse(await stage.output("usage", session, "--json"));
   const rows = sessions.map(({ rows }: { rows: Record<string, unknown>[] }) => rows);
-  const use = { priced_calls: 0, counted_calls: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0 };
-  const told = { priced_calls: 1, counted_calls: 1, input_tokens: 7, output_tokens: 3, cost_usd: 0.25 };
+  const use = {
+    priced_calls: 0,
+    counted_calls: 0,
+    input_tokens: 0,
+    cached_input_tokens: 0,
+    output_tokens: 0,
+    cost_usd: 0,
+  };
+  const told = {
+    priced_calls: 1,
+    counted_calls: 1,
+    input_tokens: 7,
+    cached_input_tokens: 0,
+    output_tokens: 3,
+    cost_usd: 0.25,
+  };
   assert.deepEqual(rows, [
     [{ turn: 1, model: "scripted/script.yaml", ...told, model_calls: 4 }],
     [{ turn: 1, model: "scripted/child.yaml", ...use, model_calls: 1 }],

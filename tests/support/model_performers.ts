@@ -24,13 +24,15 @@ export function performersWith(
 ): (services: HostServices) => HostPerformers {
   const redactor = createDoorRedactor();
   const made = tools.map((sketch) => toolFrom(sketch, ledger));
-  return ({ conversations, catalogOf, rawArguments, seams }) => ({
+  return ({ conversations, catalogOf, journal, rawArguments, seams }) => ({
     "model.generate": createModelGenerate({
       redactor,
       rawArguments,
       providerOf: (_name, _root, model) => providerOf(model),
       transcript: (root, intent) => conversations.transcript(root, intent),
       droppedOf: (root) => conversations.droppedOf(root),
+      outputOf: (root) => conversations.outputOf(root),
+      readBlob: (digest) => journal.readBlob(digest),
       catalogOf,
       seams,
       admission: admits ? new Admission(seams.clock) : undefined,

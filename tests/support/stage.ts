@@ -183,6 +183,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         transcript: (root, intent) => conversations.transcript(root, intent),
         exposureOf: (root) => conversations.exposureOf(root),
         droppedOf: (root) => conversations.droppedOf(root),
+        outputOf: (root) => conversations.outputOf(root),
+        readBlob: (digest) => journal.readBlob(digest),
         catalogOf,
         prepare: createRoundPrepare({ programOf: (name) => programs.find(name), redactor, seams }),
         seams,

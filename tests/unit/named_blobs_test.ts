@@ -43,7 +43,7 @@ Deno.test("named blobs are read from entries of those kinds only", () => {
   const value = { hash, offer: hash, ...attachment };
   const body = { message: { catalog: { hash }, offer: hash }, value };
   const strangers: readonly (readonly [Entry["kind"], string])[] = [
-    ["input", "session.prompt"],
+    ["input", "session.call"],
     ["input", "catalog.seal"],
     ["input", "mcp.list"],
     ["input", "mcp.call"],
@@ -79,6 +79,6 @@ Deno.test("named blobs are looked for in every entry that may name one", () => {
   for (const one of shelving) assert.ok(mayNameBlobs(one), `${one.kind} ${one.type}`);
   for (const type of ["tool.call", "mcp.call"]) assert.ok(mayNameBlobs({ kind: "outcome", type }));
   for (const kind of EntryKind.options) {
-    assert.equal(mayNameBlobs({ kind, type: "session.prompt" }), false, kind);
+    assert.equal(mayNameBlobs({ kind, type: "session.call" }), false, kind);
   }
 });

@@ -270,6 +270,7 @@ Deno.test("vendor usage is priced as the configuration says, cached tokens for l
   const prices = { input_per_million_usd: 10, output_per_million_usd: 50, cached_input_per_million_usd: 1 };
   await withVendor(chatWire, () => events(parts), async ({ provider }) => {
     const { usage } = collected(await heard(provider));
+    assert.deepEqual([usage.inputTokens, usage.cachedInputTokens], [1_000, 400]);
     assert.equal(usage.costUsd, (600 * 10 + 400 * 1 + 100 * 50) / 1e6);
   }, { settings: { prices } });
 });

@@ -215,12 +215,17 @@ function usageOf(
   prices: ModelPrices | undefined,
 ): Usage {
   const [input, output] = [countOf(inputTokens.total), countOf(outputTokens.total)];
-  if (prices === undefined) return { inputTokens: input, outputTokens: output };
   const cached = Math.min(input, countOf(inputTokens.cacheRead));
+  const counted: Usage = {
+    inputTokens: input,
+    outputTokens: output,
+    ...(cached === 0 ? {} : { cachedInputTokens: cached }),
+  };
+  if (prices === undefined) return counted;
   const { input_per_million_usd: fresh, output_per_million_usd: written } = prices;
   const kept = prices.cached_input_per_million_usd ?? fresh;
   const costUsd = ((input - cached) * fresh + cached * kept + output * written) / 1_000_000;
-  return { inputTokens: input, outputTokens: output, costUsd: Math.min(costUsd, limits.budgetCostUsdMax) };
+  return { ...counted, costUsd: Math.min(costUsd, limits.budgetCostUsdMax) };
 }
 
 /** A provider that does not count says nothing, or nonsense. */

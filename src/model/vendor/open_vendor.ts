@@ -30,9 +30,18 @@ interface Words {
 }
 
 const words: { readonly [K in ProviderKind]: Words } = {
-  openai_compatible: { key: "compatible", usual: {}, oneAtATime: { parallel_tool_calls: false } },
+  openai_compatible: {
+    key: "compatible",
+    usual: { strictJsonSchema: false },
+    oneAtATime: { parallel_tool_calls: false },
+  },
+  // A form that is not strict in their words is taken too: every answer is checked here.
   // Nothing is left with the vendor: what it would keep goes back to it with the next request.
-  openai: { key: "openai", usual: { store: false }, oneAtATime: { parallelToolCalls: false } },
+  openai: {
+    key: "openai",
+    usual: { store: false, strictJsonSchema: false },
+    oneAtATime: { parallelToolCalls: false },
+  },
   anthropic: { key: "anthropic", usual: {}, oneAtATime: { disableParallelToolUse: true } },
   // Has no word for it: calls are carried out one after another all the same where a tool wants it.
   google: { key: "google", usual: {}, oneAtATime: {} },
@@ -63,6 +72,7 @@ export async function openVendor(place: VendorPlace): Promise<CreateModel> {
           baseURL: baseUrl,
           headers,
           includeUsage: true,
+          supportsStructuredOutputs: true,
           ...key,
           fetch: send,
         }).chatModel(model);

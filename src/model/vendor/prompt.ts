@@ -5,13 +5,15 @@ import type {
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
-import type { ModelCall, ModelMessage } from "../../../schemas/model.ts";
+import type { ShownImage } from "../../../schemas/image.ts";
+import type { ModelCall, ModelMessage, ModelRequest } from "../../../schemas/model.ts";
 import type { ToolNames } from "./tool_names.ts";
 import { keptParts, type VendorIdentity } from "./kept_parts.ts";
 
 /** What stands in for the result of a call that has none: no vendor takes a call alone. */
 const noResult = "There is no result: the call was not carried out to its end.";
 
+type UserPart = Extract<LanguageModelV4Message, { role: "user" }>["content"][number];
 type AssistantPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
 
 interface OpenCall {
@@ -24,6 +26,8 @@ export interface PromptOptions {
   readonly names: ToolNames;
   /** Whom it is told to: what only another vendor or model understands is left out. */
   readonly identity: VendorIdentity;
+  /** The bytes of images, by digest. */
+  readonly images?: ModelRequest["images"];
 }
 
 /** Makes the prompt of a conversation. */
@@ -53,7 +57,7 @@ class PromptWriter {
         this.#prompt.push({ role: "system", content: message.text });
         return;
       case "user":
-        this.#say(message.text);
+        this.#say(message.text, message.images);
         return;
       case "assistant": {
         const content = this.#answer(message);
@@ -67,8 +71,13 @@ class PromptWriter {
     return this.#prompt;
   }
 
-  #say(text: string): void {
-    this.#prompt.push({ role: "user", content: [{ type: "text", text: text === "" ? "(nothing)" : text }] });
+  #say(text: string, images: readonly ShownImage[] = []): void {
+    const content: UserPart[] = [{ type: "text", text: text === "" ? "(nothing)" : text }];
+    for (const { digest, mediaType } of images) {
+      const data = this.#options.images?.get(digest);
+      if (data !== undefined) content.push({ type: "file", mediaType, data: { type: "data", data } });
+    }
+    this.#prompt.push({ role: "user", content });
   }
 
   #answer(message: Extract<ModelMessage, { role: "assistant" }>): AssistantPart[] {

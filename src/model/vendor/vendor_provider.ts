@@ -13,6 +13,7 @@ import type { GuardedClient } from "../../net/guarded_client.ts";
 import type { Clock } from "../../seams.ts";
 import { ModelError, type ModelProvider } from "../provider.ts";
 import { AnswerStream } from "./answer_stream.ts";
+import { markedPrompt, markedTools } from "./cache_marks.ts";
 import { createSend, type Heard, type Send } from "./guarded_send.ts";
 import type { VendorIdentity } from "./kept_parts.ts";
 import { promptOf } from "./prompt.ts";
@@ -117,18 +118,32 @@ function callOf(
 ): LanguageModelV4CallOptions {
   const tools = capabilities.toolCalling ? request.tools : [];
   const { toolChoice } = request;
+  const isKept = capabilities.promptCaching === true && identity.kind === "anthropic";
+  const prompt = promptOf(request.messages, {
+    names,
+    identity,
+    ...(request.images === undefined ? {} : { images: request.images }),
+  });
+  const told = tools.map((tool): LanguageModelV4FunctionTool => ({
+    type: "function",
+    name: names.toVendor(tool.name),
+    description: tool.description,
+    inputSchema: toldSchema(tool.inputSchema as JsonObject, capabilities.strictToolSchema) as Schema,
+  }));
   return {
-    prompt: promptOf(request.messages, { names, identity }),
+    prompt: isKept ? markedPrompt(prompt) : prompt,
     maxOutputTokens: Math.min(request.maxOutputTokens, outputTokensMax ?? Infinity),
     abortSignal: signal,
     ...(providerOptions === undefined ? {} : { providerOptions }),
+    ...(request.outputSchema === undefined ? {} : {
+      responseFormat: {
+        type: "json",
+        schema: toldSchema(request.outputSchema, capabilities.strictToolSchema) as Schema,
+        name: "answer",
+      },
+    }),
     ...(tools.length === 0 ? {} : {
-      tools: tools.map((tool): LanguageModelV4FunctionTool => ({
-        type: "function",
-        name: names.toVendor(tool.name),
-        description: tool.description,
-        inputSchema: toldSchema(tool.inputSchema as JsonObject, capabilities.strictToolSchema) as Schema,
-      })),
+      tools: isKept ? markedTools(told) : told,
       toolChoice: typeof toolChoice === "string"
         ? { type: toolChoice }
         : { type: "tool", toolName: names.toVendor(toolChoice.tool) },
