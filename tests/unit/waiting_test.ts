@@ -244,8 +244,10 @@ Deno.test("answer that comes after its turn was stopped changes nothing (CM-115)
 Deno.test("wait is found however much was written since it began, and gone once it ended (CM-113)", async () => {
   const waiting = await begin([{ fail: { code: "model_login_failed", times: 1 }, text: "In" }], "manual");
   const { stage, session } = waiting;
-  const found = async () =>
-    (await settled(stage.world, readStandingWait(stage.runtime.journal, session)))?.kind;
+  const found = async () => {
+    await settled(stage.world, stage.runtime.journal.writer.idle());
+    return (await settled(stage.world, readStandingWait(stage.runtime.journal, session)))?.kind;
+  };
   assert.equal(await found(), "provider_auth_expired");
   for (let more = 0; more < 300; more++) {
     await settled(stage.world, stage.runtime.prompt(session, `More ${more}`));
