@@ -4,11 +4,12 @@ import { ordinalOf } from "../../actors/turn_rules.ts";
 import type { ResolvedCatalog } from "../../schemas/catalog.ts";
 import { type Failure, failure, retryableFailure } from "../../schemas/failure.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
-import type { Json } from "../../schemas/json.ts";
+import type { Json, JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import { ModelAnswer, type ModelMessage, type ModelRequest } from "../../schemas/model.ts";
 import type { ToolSpec } from "../../schemas/tool.ts";
 import type { Admission } from "../model/admission.ts";
+import { basicSchema } from "../model/basic_schema.ts";
 import { AnswerCollector, type Collected } from "../model/collect.ts";
 import { ModelError, type ModelProvider, splitModel } from "../model/provider.ts";
 import type { Redactor } from "../redact/redactor.ts";
@@ -112,7 +113,7 @@ async function generate(
   if (signal.aborted) return failed(givenUpMeanwhile);
   noteDropped(call, options);
   const told = provider.capabilities.toolCalling ? toolsOf(call, catalog, options) : [];
-  const tools = without(told, args.hidden);
+  const tools = easedSpecs(told, args);
   const round = await preparedRound({ call, messages, tools, signal }, catalog, options);
   if ("failure" in round) return failed(round.failure);
   const request: ModelRequest = {
@@ -189,9 +190,17 @@ function toolsOf(
   return exposure.specs;
 }
 
-/** Those that the model takes. */
-function without(specs: readonly ToolSpec[], hidden: readonly string[] = []): readonly ToolSpec[] {
-  return hidden.length === 0 ? specs : specs.filter(({ name }) => !hidden.includes(name));
+/** Those that the model takes, in the words in which it does. */
+function easedSpecs(
+  specs: readonly ToolSpec[],
+  { hidden = [], simplified = [] }: Call["request"]["args"],
+): readonly ToolSpec[] {
+  if (hidden.length === 0 && simplified.length === 0) return specs;
+  return specs.filter(({ name }) => !hidden.includes(name)).map((spec) =>
+    simplified.includes(spec.name)
+      ? { ...spec, inputSchema: basicSchema(spec.inputSchema as JsonObject) }
+      : spec
+  );
 }
 
 const withheld = failure(
