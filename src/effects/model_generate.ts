@@ -20,6 +20,7 @@ import { compactedBody, compactedNote, type Dropped } from "./compaction.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import { exposedBody, exposedNote, type ExposureFold, exposureKey } from "./exposure_fold.ts";
 import { LiveAnswer } from "./live_answer.ts";
+import { ModelPatience } from "./model_patience.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 import type { RawArguments, RawCall } from "./raw_arguments.ts";
 import { requestMessages } from "./request_messages.ts";
@@ -81,9 +82,11 @@ async function perform(
 ): Promise<PerformerResult> {
   const { clock } = options.seams;
   const ownDeadlineMs = call.request.deadlineAtMs ?? clock.now() - waitedMs + limits.modelCallDurationMs;
+  const deadlineAtMs = ownDeadlineMs + waitedMs;
+  const patience = new ModelPatience(clock, deadlineAtMs);
   const ended = await runUntil(
-    { clock, deadlineAtMs: ownDeadlineMs + waitedMs, signal: call.signal },
-    (signal) => generate(call, options, signal),
+    { clock, deadlineAtMs, extendedTo: () => patience.untilMs, signal: call.signal },
+    (signal) => generate(call, options, { signal, patience }),
   );
   const result = resultOf(ended, options.seams);
   return result.status === "ok"
@@ -91,10 +94,16 @@ async function perform(
     : { ...result, failure: cleanFailure(options.redactor, result.failure) };
 }
 
+/** How long an answer is wanted. */
+export interface Waited {
+  readonly signal: AbortSignal;
+  readonly patience: ModelPatience;
+}
+
 async function generate(
   call: Call,
   options: ModelGenerateOptions,
-  signal: AbortSignal,
+  { signal, patience }: Waited,
 ): Promise<PerformerResult> {
   const { args } = call.request;
   const [name, model] = splitModel(args.model);
@@ -104,6 +113,7 @@ async function generate(
       failure("model_unknown", `No provider serves the model "${args.model}": correct the agent's model`),
     );
   }
+  patience.known(provider);
   const catalog = options.catalogOf(args.catalog.hash);
   if (catalog === undefined) {
     return failed(failure("catalog_unavailable", "The catalog of this turn is not known here"));
@@ -125,7 +135,7 @@ async function generate(
     ...(args.attempt === undefined ? {} : { attempt: args.attempt }),
   };
   const events = provider.generate(request, signal);
-  const collected = await collect(call, events, { signal, redactor: options.redactor });
+  const collected = await collect(call, events, { signal, patience, redactor: options.redactor });
   if (!collected.ok) return failed(collected.failure);
   const clean = cleanAnswer(options.redactor, collected.answer);
   if (clean === undefined) return failed(withheld);
@@ -212,13 +222,14 @@ const withheld = failure(
 async function collect(
   call: Call,
   events: ReturnType<ModelProvider["generate"]>,
-  { signal, redactor }: { readonly signal: AbortSignal; readonly redactor: Redactor },
+  { signal, patience, redactor }: Waited & { readonly redactor: Redactor },
 ): Promise<Collected> {
   const collector = new AnswerCollector();
   const live = new LiveAnswer(redactor, (event) => call.report({ type: "model", event }));
   for await (const event of events) {
     // Leaving the loop closes the stream.
     if (signal.aborted) break;
+    patience.heard();
     live.take(event);
     const problem = collector.take(event);
     if (problem !== undefined) return { ok: false, failure: problem };

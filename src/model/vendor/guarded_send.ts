@@ -26,14 +26,21 @@ export interface Heard {
 /** What a vendor package takes as its `fetch`. */
 export type Send = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
+/** By what a request goes, and how long its answer may say nothing. */
+export interface Sending {
+  readonly client: Pick<GuardedClient, "fetch">;
+  /** Milliseconds. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /** Makes what one request is sent with; `heard` is told of the end mark, on wires that have one. Redirects are refused: a key goes where the operator said, or nowhere. */
-export function createSend(client: Pick<GuardedClient, "fetch">, heard?: Heard): Send {
+export function createSend({ client, timeoutMs = limits.modelCallDurationMs }: Sending, heard?: Heard): Send {
   return async (input, init = {}) => {
     const url = input instanceof Request ? input.url : input;
     const response = await client.fetch(url, { ...init, redirect: "error" }, {
-      headersMs: limits.modelCallDurationMs,
-      idleMs: limits.modelCallDurationMs,
-      totalMs: limits.modelCallDurationMs * 2,
+      headersMs: timeoutMs,
+      idleMs: timeoutMs,
+      totalMs: limits.modelAnswerDurationMsMax,
     });
     const type = response.headers.get("content-type") ?? "";
     if (!response.ok || /^(text\/html|application\/json)/i.test(type)) {
