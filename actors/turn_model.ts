@@ -78,7 +78,8 @@ export function retryNote(context: TurnContext): Outgoing {
     operation: "model_generate",
     idempotency: "idempotent",
     attempt: context.attempt + 1,
-    maxAttempts: attemptsMax("idempotent"),
+    // After a wait that somebody ended all tries are there again.
+    maxAttempts: (context.triedBefore ?? 0) + attemptsMax("idempotent"),
     lastErrorCode: context.failure?.code ?? "model_failed",
     turn: context.turn,
     step: context.step,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { SessionContext } from "../../actors/session_context.ts";
 import { recoveryOf } from "../../actors/session_waiting.ts";
+import { ModelRetried } from "../../schemas/retry.ts";
 import type { Entry } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { type Patience, Recovery, TurnWait, TurnWaitEnded } from "../../schemas/recovery.ts";
@@ -168,6 +169,21 @@ Deno.test("turn that is resumed has all its tries again, and may be resumed befo
   await waiting.stage.world.advance(20_000);
   assert.deepEqual([await requestsOf(waiting), await endsOf(waiting)], [10, ["operator"]]);
   assert.deepEqual((await waitsOf(waiting)).map(({ attempt }) => attempt), [1, 1]);
+  // No try is beyond those that there are.
+  const tries = notesOf(await waiting.stage.entries(waiting.session), "model.retried").map(({ body }) => {
+    const { attempt, maxAttempts } = ModelRetried.parse(body);
+    return `${attempt} of ${maxAttempts}`;
+  });
+  assert.deepEqual(tries, [
+    "2 of 5",
+    "3 of 5",
+    "4 of 5",
+    "5 of 5",
+    "7 of 10",
+    "8 of 10",
+    "9 of 10",
+    "10 of 10",
+  ]);
 });
 
 Deno.test("wait outlives its process: it ends when it would have, and so does one for a person (CM-113)", async () => {
