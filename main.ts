@@ -4,6 +4,7 @@ import { runCli, tellError } from "./src/cli/command.ts";
 import { jsonLine } from "./src/cli/json_line.ts";
 import { createTerminal } from "./src/cli/terminal.ts";
 import { ownProgram } from "./src/host/own_program.ts";
+import { jailWord } from "./src/jail/jail_word.ts";
 import { createSystemSeams } from "./src/system_seams.ts";
 
 function createCli(): Cli {
@@ -43,7 +44,10 @@ function onInterrupt(listener: (kind: Interrupt) => void): () => void {
   };
 }
 
-if (import.meta.main) {
+if (import.meta.main && Deno.args[0] === jailWord) {
+  const { serveJail } = await import("./src/jail/tool_host.ts");
+  await serveJail();
+} else if (import.meta.main) {
   const cli = createCli();
   // A fault that nobody waited for ends like any other: as one line, with an exit code.
   globalThis.addEventListener("unhandledrejection", (event) => {

@@ -221,6 +221,8 @@ function distrusted(offer: Offer): ToolDefinition {
   // What a review allows needs no person: only a tool of the runtime may say that its calls are reviewed.
   const tool = isOwnTool(offer) && review !== undefined ? offer.tool : unreviewed;
   if (source.provenance.trust === "trusted_local" || source.provenance.trust === "team_audited") return tool;
+  // What has no way out of its jail applies nothing: that is the runtime's word, not the tool's.
+  if (source.kind === "agent" && !tool.sideEffects) return tool;
   const { mechanism: _, ...rest } = tool;
   return { ...rest, sideEffects: true, effectClass: "non_idempotent" };
 }

@@ -24,6 +24,9 @@ export const FailureCode = z.enum([
   // Performing.
   "tool_failed",
   "tool_execution_failed",
+  "tool_not_trusted",
+  "tool_changed",
+  "tool_jail_ended",
   "tool_rate_limited",
   "tool_unreachable",
   "tool_server_failed",

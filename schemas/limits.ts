@@ -1,3 +1,4 @@
+import { authoredLimits } from "./authored_limits.ts";
 import { budgetLimits } from "./budget_limits.ts";
 import { commandLimits } from "./command_limits.ts";
 import { fixtureLimits } from "./fixture_limits.ts";
@@ -117,6 +118,7 @@ export const limits = {
   resultsNotedMax: 1_000,
   readFileCharactersDefault: 20_000,
   fileBytesMax: 10 * 1_048_576,
+  ...authoredLimits,
   ...toolLimits,
   /** A page of the web: how long it may take, what is read of it, and how it may be built. */
   webMsDefault: 20_000,

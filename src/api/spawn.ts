@@ -12,7 +12,6 @@ import type { SessionScope } from "../../schemas/profile.ts";
 import { canonicalBytes } from "../canonical.ts";
 import { writeHome } from "../host/session_home.ts";
 import { firstPromptKey } from "../kernel/forget_commands.ts";
-import { builtinSources } from "../tools/builtin.ts";
 import type { OfferedAgent } from "./agent_shelf.ts";
 import { ApiFailure } from "./api_failure.ts";
 import type { ApiCallContext } from "./api_parts.ts";
@@ -45,7 +44,7 @@ export async function spawn(
       agent,
       coreRevision,
       home: writeHome(place),
-      sources: [...builtinSources, ...brought],
+      sources: [...await declarer.sources(place), ...brought],
       policy: config.policy,
       servers: await declarer.declare(place, servers, agent.capabilities),
       mode,

@@ -4,7 +4,8 @@ import { describeProvenance } from "../../schemas/provenance.ts";
 import { resolveCatalog } from "../../actors/resolve.ts";
 import { loadAgent } from "../host/agent_folder.ts";
 import { readHostSettings } from "../host/home.ts";
-import { builtinSources } from "../tools/builtin.ts";
+import { agentSources } from "../authored/agent_sources.ts";
+import { trustFile } from "../host/trust.ts";
 import { explainCatalog, explainedJson, printExplained } from "./catalog_explain.ts";
 import { type Call, type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
@@ -64,7 +65,7 @@ async function run(call: Call<typeof options>): Promise<0> {
     coreRevision: agent.coreRevision,
     agent: agent.definition,
     policy: config.policy,
-    sources: builtinSources,
+    sources: await agentSources(agent.home, { trustFile: trustFile(cli.env), digest: cli.seams.digest }),
     epoch: 1,
     scope: { profile: given.profile },
   });

@@ -62,7 +62,7 @@ export const commands: { readonly [name: string]: CommandRow } = {
   },
   policy: { summary: "explain what policy says of a call", load: () => import("./policy.ts") },
   trust: {
-    summary: "show and change which MCP servers start without a question",
+    summary: "show and change which MCP servers start without a question, and which own tools run",
     load: () => import("./trust.ts"),
   },
   mcp: { summary: "add, check, trust and call MCP servers of an agent", load: () => import("./mcp/mcp.ts") },

@@ -4,6 +4,7 @@ import { ScheduleState } from "../../schemas/schedule.ts";
 import { peek, peekList, peekText } from "../peek.ts";
 import { scheduleText } from "../schedule_text.ts";
 import { durationText } from "./table.ts";
+import { historyText, usedText } from "./use_text.ts";
 import { compactedText, hiddenText, queuedText, waitNoteText } from "./wait_note.ts";
 
 /** Most tools that one line names. */
@@ -50,10 +51,10 @@ export function noteText(type: string, body: unknown): string | undefined {
     case "server.answered":
     case "tool.answered":
       return elicitationText(body);
+    case "authored.used":
+      return usedText(body);
     case "history.read":
-      return `${peekText(body, "ordinal")} ${peekText(body, "sessions")} sessions, ${
-        peekText(body, "entries")
-      } entries, scope ${peekText(body, "scope")}, of ${peekText(body, "owner") || "nobody known"}`;
+      return historyText(body);
     case "turn.stuck":
       return `turn ${peekText(body, "turn")} seems stuck: ${peekText(body, "refusals")} calls were refused`;
     case "catalog.changed":

@@ -65,6 +65,7 @@ export const command = defineCommand({
       agent,
       policy,
       declarations,
+      sources: await declarer.sources(home),
       mode,
       profile: options.profile,
       tool,

@@ -8,7 +8,8 @@ import { loadAgent, type LoadedAgent } from "../host/agent_folder.ts";
 import { readHostSettings } from "../host/home.ts";
 import type { Records } from "../host/host.ts";
 import { peek, peekText } from "../peek.ts";
-import { builtinSources } from "../tools/builtin.ts";
+import { agentSources } from "../authored/agent_sources.ts";
+import { trustFile } from "../host/trust.ts";
 import type { FieldDrift } from "../field_drift.ts";
 import { type CatalogDrift, driftBetween, driftCount } from "./catalog_drift.ts";
 import type { Cli } from "./cli.ts";
@@ -46,11 +47,12 @@ export async function compareAgainst(
   const agent = await loadAgent(name, { cwd: cli.cwd, digest: cli.seams.digest });
   const { hashes, scope } = await readTurns(records, session);
   const servers = await readOffers(records, session, agent);
+  const own = await agentSources(agent.home, { trustFile: trustFile(cli.env), digest: cli.seams.digest });
   const resolution = resolveCatalog({
     coreRevision: agent.coreRevision,
     agent: agent.definition,
     policy: config.policy,
-    sources: [...builtinSources, ...servers.offers],
+    sources: [...own, ...servers.offers],
     epoch: 1,
     scope,
   });

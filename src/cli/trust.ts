@@ -1,11 +1,11 @@
 /** `troupe trust`. */
-import { authText } from "../../schemas/mcp_auth.ts";
+import type { LoadedAgent } from "../host/agent_folder.ts";
 import type { LoadedServer } from "../host/declare.ts";
 import { isAbsolute, readHostSettings, workspaceFolder } from "../host/home.ts";
 import { pinFolder, PinStore } from "../host/pins.ts";
-import { permissionRows } from "../host/npm_paths.ts";
 import { type GivenTrust, type TrustedServer, trustFile, TrustStore } from "../host/trust.ts";
-import { visible } from "../tools/visible.ts";
+import { show } from "./trust_shown.ts";
+import type { LookedAtTools } from "./trust_tools.ts";
 import { type Cli, defineCommand, jsonOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
 import { jsonLine } from "./json_line.ts";
@@ -19,9 +19,11 @@ const readingMs = 150;
 export const command = defineCommand({
   args: ["[AGENT]"],
   about: [
-    "Shows which MCP servers are started without a question, or, with AGENT, the servers of that folder, and trusts",
-    "them once you say so. Trust is for what was shown: a server that would be started in another way is asked",
-    "about again. A server may load what lies in the workspace, so trust is for one workspace, but for troupe's own.",
+    "Shows which MCP servers are started without a question, and which tools of agents' folders may be run, or,",
+    "with AGENT, those of that folder, and trusts them once you say so. A tool is asked what it is without any right.",
+    "Trust is for what was shown: a server that would be started in another way is asked about again, and a tool",
+    "whose file was changed is not run. A server may load what lies in the workspace, so trust in it is for one",
+    "workspace, but for troupe's own.",
     "Agents that come with troupe need no trust.",
     "The list is $TROUPE_TRUST, or troupe/trusted.json in the user's data folder.",
   ],
@@ -48,7 +50,9 @@ export const command = defineCommand({
       if (options.yes || options.remove) {
         throw new UsageError("argument_missing", "troupe trust needs AGENT for that: name a folder");
       }
-      listAll(cli, await store.list(), options.json);
+      const { listTools } = await import("./trust_tools.ts");
+      const tools = await listTools(cli, options.json);
+      listAll(cli, await store.list(), { json: options.json, tools });
     } else if (options.remove) {
       if (options.yes) {
         throw new UsageError(
@@ -70,12 +74,16 @@ export function openStore(cli: Cli): TrustStore {
   throw new UsageError("trust_unplaced", message);
 }
 
-function listAll(cli: Cli, trusted: readonly TrustedServer[], json: boolean): void {
+function listAll(
+  cli: Cli,
+  trusted: readonly TrustedServer[],
+  { json, tools }: { readonly json: boolean; readonly tools: number },
+): void {
   const { out, err } = cli.terminal;
   if (json) { for (const one of trusted) out.line(jsonLine(one)); }
-  else if (trusted.length === 0) {
+  else if (trusted.length === 0 && tools === 0) {
     err.line("Nothing is trusted: troupe trust AGENT looks at the servers of an agent");
-  } else {
+  } else if (trusted.length > 0) {
     printTable(
       cli.terminal,
       ["SERVER", "TRUSTED", "AS", "FINGERPRINT", "FOLDER"],
@@ -97,12 +105,16 @@ async function remove(cli: Cli, { store, name, json }: RemoveOptions): Promise<v
   // Whoever is trusted again is a stranger: what was approved of its tools goes with the trust.
   const pins = new PinStore(pinFolder(trustFile(cli.env)));
   for (const one of await store.list()) if (one.folder === folder) await pins.remove(one.fingerprint);
-  const removed = await store.remove(folder);
+  const { openTools } = await import("./trust_tools.ts");
+  const [servers, tools] = [await store.remove(folder), await openTools(cli).remove(folder)];
+  const removed = servers + tools;
   const { out } = cli.terminal;
   if (json) out.line(jsonLine({ folder, removed }));
   else if (removed === 0) out.line(safeText(`Nothing of ${folder} was trusted`));
   else {out.line(
-      safeText(`${countOf(removed)} of ${folder} ${removed === 1 ? "is" : "are"} not trusted any more`),
+      safeText(
+        `${countOf(servers, tools)} of ${folder} ${removed === 1 ? "is" : "are"} not trusted any more`,
+      ),
     );}
 }
 
@@ -118,7 +130,8 @@ async function folderOf(name: string, cwd: string): Promise<string> {
   }
 }
 
-interface Candidate extends TrustedServer {
+/** A server that may be trusted. */
+export interface Candidate extends TrustedServer {
   readonly level: GivenTrust;
   readonly loaded: LoadedServer;
   readonly isTrusted: boolean;
@@ -140,21 +153,32 @@ export interface TrustOptions extends RemoveOptions {
 export async function trustAgent(cli: Cli, options: TrustOptions): Promise<void> {
   const { store, yes, json } = options;
   const workspace = await realWorkspace(cli, options.workspace);
-  const candidates = await candidatesOf(cli, options, workspace);
+  const { home, candidates } = await candidatesOf(cli, options, workspace);
+  const own = await import("./trust_tools.ts");
+  const isFolder = home.kind === "folder" && options.only === undefined;
+  const tools = isFolder ? await own.lookAtTools(cli, home.path, options.level) : own.noTools;
   const { out, err } = cli.terminal;
   if (!json) show(cli, candidates, workspace);
-  const isNeeded = candidates.some(({ isTrusted, level, before }) => !isTrusted || level !== before);
-  if (isNeeded && !yes && !(await ask(cli))) return err.line("Nothing was trusted");
+  if (!json) own.showTools(cli, tools);
+  const isNeeded = candidates.some(({ isTrusted, level, before }) => !isTrusted || level !== before) ||
+    tools.candidates.some(({ isTrusted }) => !isTrusted);
+  if (isNeeded && !yes && !(await ask(cli, tools))) return err.line("Nothing was trusted");
   const trusted = candidates.map(({ fingerprint, server, folder, at, level }) => {
     return { fingerprint, server, folder, at, level };
   });
-  if (isNeeded) await store.add(trusted);
-  if (json) { for (const one of trusted) out.line(jsonLine(one)); }
-  else if (candidates.length === 0) out.line("The agent has no MCP servers that need trust");
+  if (isNeeded && trusted.length > 0) await store.add(trusted);
+  if (isNeeded) await own.trustTools(cli, tools);
+  const count = candidates.length + tools.candidates.length;
+  if (json) {
+    for (const one of trusted) out.line(jsonLine(one));
+    own.printTools(cli, tools);
+  } else if (count === 0) out.line("The agent has no MCP servers that need trust");
   else {
     const words = isNeeded ? "Trusted" : "Trusted already";
     out.line(
-      `${words}: ${countOf(candidates.length)}; what would be started in another way is asked about again`,
+      `${words}: ${
+        countOf(candidates.length, tools.candidates.length)
+      }; what would be started in another way, or was changed, is asked about again`,
     );
   }
 }
@@ -173,7 +197,7 @@ async function candidatesOf(
   cli: Cli,
   { store, name, only, level }: Pick<TrustOptions, "store" | "name" | "only" | "level">,
   workspace: string,
-): Promise<readonly Candidate[]> {
+): Promise<{ readonly home: LoadedAgent["home"]; readonly candidates: readonly Candidate[] }> {
   const { digest, clock } = cli.seams;
   const [{ loadAgent }, { fingerprintOf }] = await Promise.all([
     import("../host/agent_folder.ts"),
@@ -185,7 +209,7 @@ async function candidatesOf(
     ? agent.servers.filter(({ server }) => server === (only ?? server))
     : [];
   const known = new Map((await store.list()).map((one) => [one.fingerprint, one]));
-  return await Promise.all(servers.map(async (loaded) => {
+  const candidates = await Promise.all(servers.map(async (loaded) => {
     const { server, folder } = loaded;
     const fingerprint = await fingerprintOf(loaded, { digest, workspace });
     const before = known.get(fingerprint);
@@ -200,62 +224,15 @@ async function candidatesOf(
       isTrusted: before !== undefined,
     };
   }));
+  return { home: agent.home, candidates };
 }
 
-function show(cli: Cli, candidates: readonly Candidate[], workspace: string): void {
-  const { out } = cli.terminal;
-  for (const { server, loaded: { manifest, origin, folder }, isTrusted, before } of candidates) {
-    const trust = isTrusted ? `trusted as ${before}` : "not trusted";
-    const state = [trust, ...(manifest.enabled ? [] : ["off"])].join(", ");
-    out.line(`${out.style.bold(server)} (${state})`);
-    for (const [label, text] of linesOf(manifest, workspace)) {
-      out.line(`  ${label.padEnd(8)} ${visible(text)}`);
-    }
-    out.line(`  file     ${visible(`${folder}/${origin}`)}`);
-  }
-}
-
-/** What a server's start depends on, for people. Values of variables and headers may be secrets: only names are shown. */
-function linesOf(
-  manifest: LoadedServer["manifest"],
-  workspace: string,
-): readonly (readonly [label: string, text: string])[] {
-  const calls = ["calls", `risk ${manifest.risk}, approval ${manifest.approval_policy}`] as const;
-  const names = (label: string, values: object) => {
-    const keys = Object.keys(values);
-    return keys.length === 0 ? [] : [[label, keys.join(", ")] as const];
-  };
-  if (manifest.transport === "stdio") {
-    const { command = "", args, cwd, env, run } = manifest;
-    return [
-      ...(run === undefined ? [["command", [command, ...args].map(quoted).join(" ")] as const] : [
-        ["npm", [run.npm, ...run.args].map(quoted).join(" ")] as const,
-        ...permissionRows(run).filter(([, text]) => text !== ""),
-      ]),
-      ["cwd", command === "troupe" ? "the workspace" : cwd === undefined ? workspace : `${workspace}/${cwd}`],
-      ...names("env", env),
-      calls,
-    ];
-  }
-  const auth = manifest.auth === undefined ? [] : [["auth", authText(manifest.auth)] as const];
-  return [["url", withoutLogin(manifest.url)], ...names("headers", manifest.headers), ...auth, calls];
-}
-
-/** One argument, so that its beginning and its end can be seen. */
-function quoted(text: string): string {
-  return /^[\w./@%+=:,-]+$/.test(text) ? text : JSON.stringify(text);
-}
-
-function withoutLogin(url: string): string {
-  const parsed = new URL(url);
-  [parsed.username, parsed.password] = ["", ""];
-  return parsed.href;
-}
-
-async function ask(cli: Cli): Promise<boolean> {
-  if (cli.terminal.canAsk) return await askPerson(cli, "Start these servers without asking from now on?");
-  const message =
-    "Nobody can be asked here whether these servers may be started: look at them, then give --yes";
+async function ask(cli: Cli, { candidates }: LookedAtTools): Promise<boolean> {
+  const what = candidates.length === 0
+    ? "Start these servers without asking from now on?"
+    : "Trust all of this from now on?";
+  if (cli.terminal.canAsk) return await askPerson(cli, what);
+  const message = "Nobody can be asked here whether these may be trusted: look at them, then give --yes";
   throw new UsageError("trust_needs_answer", message);
 }
 
@@ -277,6 +254,11 @@ function short(fingerprint: string): string {
   return fingerprint.slice("sha256:".length).slice(0, 12);
 }
 
-function countOf(servers: number): string {
-  return servers === 1 ? "1 server" : `${servers} servers`;
+function countOf(servers: number, tools: number): string {
+  const named = [
+    servers === 1 ? "1 server" : `${servers} servers`,
+    tools === 1 ? "1 tool" : `${tools} tools`,
+  ];
+  if (tools === 0 || servers === 0) return named[tools === 0 ? 0 : 1] ?? "";
+  return named.join(" and ");
 }

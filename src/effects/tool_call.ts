@@ -76,6 +76,8 @@ export interface ToolCallOptions {
   readonly agents?: AgentDesk;
   /** Reaches the tools of MCP servers; without it they are refused. */
   readonly mcp?: Adapter;
+  /** Runs the tools of agents' folders; without it they are refused. */
+  readonly authored?: Adapter;
   /** Reaches the tools of connected programs; without it they are refused. */
   readonly program?: Adapter;
   /** Runs commands, which say themselves when they begin and how they ended; without it they are refused. */
@@ -233,11 +235,11 @@ export function createToolVerify(): Performer<"tool.verify"> {
 
 /** One adapter for every key: leave one out and this does not compile. */
 function adaptersOf(
-  { tools, mcp, program, commands = absent }: ToolCallOptions,
+  { tools, mcp, program, authored, commands = absent }: ToolCallOptions,
 ): { readonly [K in AdapterKey]: Adapter } {
   return {
     builtin: createBuiltinCall(tools, commands),
-    authored: absent,
+    authored: authored ?? absent,
     program: program ?? absent,
     mcp: mcp ?? absent,
   };

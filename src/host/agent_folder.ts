@@ -9,6 +9,7 @@ import { ConfigError, readConfigFile } from "../config_file.ts";
 import type { ModelDirectory } from "../model/model_directory.ts";
 import { splitModel } from "../model/provider.ts";
 import type { Seams } from "../seams.ts";
+import { toolNames } from "../authored/tool_file.ts";
 import { builtinTools } from "../tools/builtin.ts";
 import { parseYaml, type Place } from "../yaml.ts";
 import type { LoadedServer } from "./declare.ts";
@@ -64,10 +65,10 @@ export async function loadAgent(name: string, options: LoadAgentOptions): Promis
   const shown = found.isFolder ? `${name.replace(/[/\\]+$/, "")}/${agentFile}` : name;
   const text = await readText(found.file, shown);
   const definition = await readConfigFile(AgentDefinition, text, shown);
-  checkTools(definition, text, shown);
+  const folder = await Deno.realPath(found.file.replace(/[/\\][^/\\]*$/, "") || "/");
+  checkTools(definition, { text, file: shown, own: await toolNames(folder) });
   checkCapabilities(definition, text, shown);
   checkModels(definition, options.models, { text, file: shown });
-  const folder = await Deno.realPath(found.file.replace(/[/\\][^/\\]*$/, "") || "/");
   const servers = await readServers(folder, found.isFolder ? name.replace(/[/\\]+$/, "") : dirOf(name));
   const whole = withFallbacks(definition, options.models);
   return await loaded(whole, { kind: "folder", path: folder }, { ...options, servers });
@@ -173,15 +174,19 @@ async function readText(file: string, shown: string): Promise<string> {
 }
 
 /** A name that means nothing is a mistake, and is shown where it stands. MCP tools (`mcp.…`) may come later. */
-function checkTools(definition: AgentDefinition, text: string, file: string): void {
-  const known = [...builtinTools.keys()].sort();
+function checkTools(
+  definition: AgentDefinition,
+  { text, file, own }: { readonly text: string; readonly file: string; readonly own: readonly string[] },
+): void {
+  const names = new Set([...builtinTools.keys(), ...own]);
+  const known = [...names].sort();
   const at = (path: readonly (string | number)[]) => parseYaml(text, { file }).at(path);
   const keyAt = (path: readonly (string | number)[]) => parseYaml(text, { file }).keyAt(path);
   for (const [index, name] of definition.tools.entries()) {
-    if (!builtinTools.has(name)) throw unknownTool(name, known, { file, place: at(["tools", index]) });
+    if (!names.has(name)) throw unknownTool(name, known, { file, place: at(["tools", index]) });
   }
   for (const name of Object.keys(definition.overrides)) {
-    if (builtinTools.has(name) || name.startsWith("mcp.")) continue;
+    if (names.has(name) || name.startsWith("mcp.")) continue;
     throw unknownTool(name, known, { file, place: keyAt(["overrides", name]) });
   }
 }

@@ -1,7 +1,9 @@
 /** Declares the MCP servers of sessions as this host decides: by its policy, and by what its operator trusts. */
 import type { HostPolicy } from "../../schemas/config.ts";
+import type { CatalogSource } from "../../schemas/catalog.ts";
 import type { McpDeclaration } from "../../schemas/manifest.ts";
 import type { Seams } from "../seams.ts";
+import { agentSources } from "../authored/agent_sources.ts";
 import { declareServer, type LoadedServer } from "./declare.ts";
 import { embeddedAgent } from "./embedded.ts";
 import type { SessionHome } from "./session_home.ts";
@@ -17,6 +19,8 @@ export interface DeclarerOptions {
   readonly serverPaths?: readonly string[];
   /** Where trust is kept; undefined if no place is known: then nothing is trusted. */
   readonly trustFile: string | undefined;
+  /** Told of a session with tools of its agent's own. */
+  readonly onAuthored?: () => void;
 }
 
 /** Declares servers for one host. */
@@ -25,6 +29,13 @@ export class Declarer {
 
   constructor(options: DeclarerOptions) {
     this.#options = options;
+  }
+
+  /** The sources of a session: the runtime's own, and the tools of its agent's folder as far as they are trusted. */
+  async sources(home: SessionHome): Promise<readonly CatalogSource[]> {
+    const sources = await agentSources(home.agent, this.#options);
+    if (sources.some(({ kind }) => kind === "agent")) this.#options.onAuthored?.();
+    return sources;
   }
 
   /**

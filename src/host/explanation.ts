@@ -25,6 +25,8 @@ import type { LoadedAgent } from "./agent_folder.ts";
 /** A call to be explained. */
 export interface ExplainRequest {
   readonly agent: Pick<LoadedAgent, "definition" | "coreRevision">;
+  /** By default the runtime's own sources alone. */
+  readonly sources?: readonly CatalogSource[];
   readonly policy: HostPolicy;
   /** The servers of the agent, as this host declares them. */
   readonly declarations: readonly McpDeclaration[];
@@ -68,14 +70,14 @@ const order: readonly (Verdict | "open")[] = ["open", "allow", "ask", "deny"];
 export async function explainCall(
   request: ExplainRequest,
 ): Promise<{ readonly explanation: Explanation } | { readonly failure: Failure }> {
-  const { agent, policy, declarations, tool, mode } = request;
+  const { agent, policy, declarations, sources = builtinSources, tool, mode } = request;
   const serverTool = serverToolOf(tool, declarations);
   const standIn = serverTool === undefined ? undefined : standInFor(serverTool);
   const resolution = resolveCatalog({
     coreRevision: agent.coreRevision,
     agent: agent.definition,
     policy,
-    sources: standIn === undefined ? builtinSources : [...builtinSources, standIn],
+    sources: standIn === undefined ? sources : [...sources, standIn],
     epoch: 1,
     scope: { profile: request.profile },
   });

@@ -1,6 +1,7 @@
 /** The performers that depend on the host: models by the agent's home, tools in the session's workspace. */
 import type { HistoryScope } from "../../schemas/config.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
+import { type AuthoredCallOptions, createAuthoredCall } from "../effects/authored_call.ts";
 import { type CommandReviewOptions, createCommandReview } from "../effects/command_review.ts";
 import type { Conversations } from "../effects/conversation.ts";
 import { createModelGenerate } from "../effects/model_generate.ts";
@@ -30,12 +31,16 @@ export type HostCommands =
   & Pick<CommandReviewOptions, "ownersHome" | "review">
   & Pick<CommandWorkOptions, "logs">;
 
+/** What a host gives to authored tools. */
+export type HostAuthored = Omit<AuthoredCallOptions, "redactor" | "seams" | "folderOf">;
+
 /** What a host reaches the outside with. */
 export interface HostReach {
   readonly connections: Connections;
   readonly commands: HostCommands;
   /** The one way out by HTTP. */
   readonly http: Pick<GuardedClient, "fetch">;
+  readonly authored?: HostAuthored;
   /** Who is asked besides scripts. */
   readonly models?: Pick<HostModels, "open">;
   readonly pins?: ToolReview;
@@ -46,7 +51,7 @@ export interface HostReach {
 /** Makes the performers of a host. */
 export function createHostPerformers(
   services: HostServices,
-  { connections, commands, http, models, pins, history }: HostReach,
+  { connections, commands, http, authored, models, pins, history }: HostReach,
 ): HostPerformers {
   const places = new SessionPlaces(services, models);
   const { conversations, catalogOf, journal, rawArguments, redactor, seams } = services;
@@ -75,6 +80,7 @@ export function createHostPerformers(
     mcp: createHostMcpCall(services, connections),
     agents: services.agents,
     program: createProgramCall({ programOf: (name) => services.programs.find(name), seams }),
+    ...authored === undefined ? {} : { authored: authoredCall(services, places, authored) },
     commands: createTerminalCall({ ...commands, redactor, seams }),
   });
   return {
@@ -132,6 +138,15 @@ function modelPerformers(
       seams,
     }),
   };
+}
+
+/** What runs the tools of agents' folders. */
+function authoredCall({ redactor, seams }: HostServices, places: SessionPlaces, authored: HostAuthored) {
+  const folderOf = (root: RootAddress) => {
+    const { agent } = places.known(root).home;
+    return agent.kind === "folder" ? agent.path : undefined;
+  };
+  return createAuthoredCall({ ...authored, folderOf, redactor, seams });
 }
 
 /** What each call may read of the past. */

@@ -11,7 +11,6 @@ import { reach, refreshRecords } from "../kernel/reach.ts";
 import type { Runtime } from "../runtime.ts";
 import type { TaskLogs } from "../tasks/task_log.ts";
 import { readTasks } from "../tasks/task_rows.ts";
-import { builtinSources } from "../tools/builtin.ts";
 import { readLive } from "../why/read_actors.ts";
 import { readTokens } from "../api/access/token_fold.ts";
 import type { TokenDesk } from "../api/access/token_desk.ts";
@@ -112,7 +111,7 @@ async function createSession(
     agent: order.agent,
     coreRevision: order.coreRevision,
     home: writeHome(order.home),
-    sources: builtinSources,
+    sources: await declarer.sources(order.home),
     policy: config.policy,
     servers: await declarer.declare(order.home, order.servers, order.agent.capabilities),
     mode: order.mode,

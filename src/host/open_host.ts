@@ -9,11 +9,13 @@ import { type Door, openDoor } from "../door/server.ts";
 import { openKvStore } from "../journal/kv_store.ts";
 import type { Store } from "../journal/store.ts";
 import type { PermissionMode } from "../../schemas/mode.ts";
-import { createLogins } from "./logins.ts";
+import { hostAuthored } from "./authored_tools.ts";
+import { hostConnections } from "./host_connections.ts";
 import { tokenVariable } from "../journal/remote_address.ts";
 import type { Sharing } from "../journal/root_ownership.ts";
 import type { StoreLock } from "../journal/store_lock.ts";
-import { Connections, type OwnProgram } from "../mcp/connections.ts";
+import type { JailPool } from "../jail/jail_pool.ts";
+import type { OwnProgram } from "../mcp/connections.ts";
 import { PrivateHomes } from "../mcp/private_homes.ts";
 import { ServerLog } from "../mcp/server_log.ts";
 import { GuardedClient } from "../net/guarded_client.ts";
@@ -33,7 +35,6 @@ import { createLocalHost, type LocalHost } from "./local_host.ts";
 import { makeKnown } from "./known.ts";
 import { readSecrets } from "./secrets.ts";
 import { Declarer } from "./declarer.ts";
-import { eraFile, EraStore } from "./eras.ts";
 import { part } from "./farewell.ts";
 import { readFingerprintKey } from "./fingerprint_key.ts";
 import type { Env } from "./home.ts";
@@ -97,8 +98,9 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
     const commands = commandsOf({ ...options, registry, homes, valueOf, known, logs });
     const redactor = createDoorRedactor(known, await doorOptions(location, seams));
     const serverLog = await ServerLog.beside({ store: location, redactor, clock, log });
-    const connections = connectionsOf({ ...options, registry, homes, known, readSecret, serverLog, http });
+    const connections = hostConnections({ ...options, registry, homes, known, readSecret, serverLog, http });
     const history = config.session_search.scope;
+    const authored = hostAuthored({ ...given, registry, valueOf, known });
     const made: { services: HostServices | undefined } = { services: undefined };
     const opened = await openKvStore(given.location, { log });
     const store = options.around?.store(opened) ?? opened;
@@ -107,7 +109,7 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
       seams,
       performers: (services) => {
         made.services = services;
-        const reach = { connections, commands, http, models, pins: pinsOf(env), history };
+        const reach = { connections, commands, http, authored, models, pins: pinsOf(env), history };
         const performers = createHostPerformers(services, reach);
         return options.around?.performers(performers) ?? performers;
       },
@@ -121,9 +123,10 @@ export async function openOwner(given: OwnerOptions): Promise<OwnerHost> {
       throw error;
     });
     answerers.denyUnheard(runtime.questions, (root) => sessionsAbove(runtime.kernel.records, root));
-    const declarer = declarerOf(options, new Set(valueOf.keys()));
+    const declarer = declarerOf(options, new Set(valueOf.keys()), () => authored.pool.warm());
     const farewell = () => made.services === undefined ? Promise.resolve() : part(connections, made.services);
-    const own = { registry, homes, http, models, farewell, logs, declarer, answerers };
+    const jails = authored.pool;
+    const own = { registry, homes, http, models, farewell, logs, declarer, answerers, jails };
     return await openWithDoor({ lock, beside: location, isShared, runtime, config, seams, ...own });
   } catch (error) {
     registry.killAll();
@@ -138,42 +141,25 @@ function sharingOf({ leaseMs }: OwnerOptions): Sharing {
   return leaseMs === undefined ? { holder } : { holder, leaseMs };
 }
 
-/** What servers are started and reached with. */
-function connectionsOf(
-  { registry, homes, known, readSecret, serverLog, http, seams: { clock, digest }, env, self }:
-    & OwnerOptions
-    & {
-      readonly registry: ProcessRegistry;
-      readonly homes: PrivateHomes;
-      readonly known: KnownSecrets;
-      readonly readSecret: (name: string) => string | undefined;
-      readonly serverLog: ServerLog;
-      readonly http: GuardedClient;
-    },
-): Connections {
-  const way = { fetch: http.fetch, clock, digest };
-  return new Connections({
-    registry,
-    clock,
-    env: readSecret,
-    onBound: (value) => void known.add({ value, name: "variable", source: "bound" }),
-    homes,
-    self,
-    onEnd: (end) => serverLog.note(end),
-    fetch: http.fetch,
-    authorize: createLogins({ ...way, trustFile: trustFile(env), known, readSecret }),
-    eras: new EraStore(eraFile(trustFile(env)), clock),
-  });
-}
-
 /** The pins of an operator's tools, for all stores. */
 function pinsOf(env: Parameters<typeof trustFile>[0]): PinStore {
   return new PinStore(pinFolder(trustFile(env)));
 }
 
-function declarerOf({ config, seams, env }: OwnerOptions, secrets: ReadonlySet<string>): Declarer {
+function declarerOf(
+  { config, seams, env }: OwnerOptions,
+  secrets: ReadonlySet<string>,
+  onAuthored: () => void,
+): Declarer {
   const { policy, server_paths: serverPaths } = config;
-  return new Declarer({ policy, digest: seams.digest, secrets, serverPaths, trustFile: trustFile(env) });
+  return new Declarer({
+    policy,
+    digest: seams.digest,
+    secrets,
+    serverPaths,
+    trustFile: trustFile(env),
+    onAuthored,
+  });
 }
 
 /** What commands are given: where they are started, are at home, and leave their output; variables and secrets. */
@@ -225,10 +211,12 @@ interface Opened {
   readonly models: HostModels;
   readonly farewell: () => Promise<void>;
   readonly logs: TaskLogs;
+  readonly jails: JailPool;
 }
 
 async function openWithDoor(opened: Opened): Promise<OwnerHost> {
-  const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs } = opened;
+  const { lock, runtime, answerers, config, seams, declarer, registry, homes, http, farewell, logs, jails } =
+    opened;
   const doors: Door[] = [];
   const programs = new ProgramDesk({ runtime, seams, config });
   const onEnd = (connection: string) => programs.endConnection(connection);
@@ -251,6 +239,7 @@ async function openWithDoor(opened: Opened): Promise<OwnerHost> {
       await runtime.stop();
       programs.stop();
       http.close();
+      await jails.close();
       opened.models.close();
       await registry.closeAll();
       await homes.release();

@@ -222,6 +222,7 @@ const small = {
   commands: smallParts.measureCommands,
   tasks: smallParts.measureTasks,
   children: smallParts.measureChildren,
+  authored: smallParts.measureAuthored,
   api: smallParts.measureApi,
   catalog: smallParts.measureCatalogs,
   commits: measureCommits,

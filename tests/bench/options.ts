@@ -18,6 +18,7 @@ export const sections = [
   "commands",
   "tasks",
   "children",
+  "authored",
   "api",
   "commits",
   "recovery",
@@ -59,7 +60,7 @@ Examples:
   deno task bench --only mcp,scale
   deno task bench --only redact,catalog
   deno task bench --only net,access,commands,tasks,children
-  deno task bench --only api
+  deno task bench --only api,authored
   deno task bench --only commits,recovery,replay,long
   deno task bench --json bench.json
 

@@ -1,6 +1,7 @@
 /** The parts of the bench that need no children of their own: each once, in this process. */
 import { accessText, runAccessRounds } from "./access_rounds.ts";
 import { apiText, runApiRounds } from "./api_rounds.ts";
+import { authoredText, runAuthoredRounds } from "./authored_rounds.ts";
 import { catalogTable } from "./catalog_report.ts";
 import { runCatalogRounds } from "./catalog_rounds.ts";
 import { childrenText, runChildrenRounds } from "./children_rounds.ts";
@@ -58,6 +59,12 @@ export async function measureCommands({ isQuick }: Options): Promise<Part> {
 export async function measureTasks({ isQuick }: Options): Promise<Part> {
   const found = await runTaskRounds({ stops: isQuick ? 20 : 200 });
   return { figures: found, text: tasksText(found) };
+}
+
+/** Jailed tools. */
+export async function measureAuthored({ isQuick }: Options): Promise<Part> {
+  const found = await runAuthoredRounds(isQuick ? 50 : 300);
+  return { figures: found, text: authoredText(found) };
 }
 
 /** Child agents beside as many sessions. */

@@ -150,6 +150,20 @@ Deno.test({
     ]]),
 });
 
+Deno.test({
+  name: "README's first tool is written, trusted and called as it stands there (DM-1, DM-29)",
+  ignore: Deno.build.os === "windows",
+  fn: () =>
+    runSection("Your own tools", [[
+      /^word_count \(tool, not trusted\)$/m,
+      /^ {2}reaches {2}file\.read \.$/m,
+      /^Trusted: 1 tool;/m,
+      /^7$/m,
+      /✓ word_count /,
+      /authored\.used +call\/0\.0 files\.read agent\.yaml: ok/,
+    ]]),
+});
+
 /** The test of README.md, in a project of its own as its reader has one. */
 async function runTest(folder: string): Promise<void> {
   const [config = ""] = await blocksOf("Tests of agents", "json");

@@ -97,9 +97,10 @@ async function startSuite(words: readonly string[]): Promise<Told | undefined> {
     child.kill("SIGKILL");
   }, firstWordMs);
   const hear = async (stream: ReadableStream<Uint8Array>) => {
-    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+    const decoder = new TextDecoder();
+    for await (const bytes of stream) {
       clearTimeout(timer);
-      told += text;
+      told += decoder.decode(bytes, { stream: true });
     }
   };
   const [{ code }] = await Promise.all([child.status, hear(child.stdout), hear(child.stderr)]);
