@@ -28,6 +28,7 @@ import * as model from "./turn_model.ts";
 import * as notices from "./turn_notices.ts";
 import * as rules from "./turn_rules.ts";
 import * as cut from "./turn_truncated.ts";
+import * as schema from "./turn_schema.ts";
 import * as waiting from "./turn_wait.ts";
 
 function endingOf(event: unknown): InvocationEnding {
@@ -57,7 +58,7 @@ export const turnMachine = setup({
     isLastRound: ({ context }) => context.step + 1 >= context.roundsMax,
     mayRetry: ({ context, event }) => model.mayRetryModel(context, failedOf(event).failure),
     mayCompact: ({ context, event }) => model.mayCompact(context, failedOf(event).failure),
-    mayHide: ({ context, event }) => model.mayHide(context, failedOf(event).failure),
+    mayEase: ({ context, event }) => schema.mayEase(context, failedOf(event).failure),
     mayChange: ({ context, event }) => model.mayChangeModel(context, failedOf(event).failure),
     mayWait: ({ context, event }) => waiting.waitAfterFailure(context, failedOf(event)) !== undefined,
     mayWaitForTime: ({ context, event }) =>
@@ -104,10 +105,10 @@ export const turnMachine = setup({
       enqueue({ type: "post", params: model.retryNote(context) });
       enqueue.assign({ attempt: context.attempt + 1, at: doneOf(event).at, failure: null });
     }),
-    hideTool: enqueueActions(({ context, enqueue, event }) => {
+    easeTool: enqueueActions(({ context, enqueue, event }) => {
       const { failure: why, at } = failedOf(event);
-      enqueue({ type: "post", params: model.hiddenNote(context, why) });
-      enqueue.assign({ at, ...model.withHidden(context, why) });
+      enqueue({ type: "post", params: schema.easedNote(context, why) });
+      enqueue.assign({ at, ...schema.eased(context, why) });
     }),
     changeModel: enqueueActions(({ context, enqueue }) => {
       enqueue({ type: "post", params: model.changeNote(context) });

@@ -130,6 +130,8 @@ export interface TurnContext extends TurnInput {
   readonly wait?: TurnWait | null;
   /** The step in which the conversation was found too long: it is made shorter once in a turn. */
   readonly compactedIn?: number;
+  /** Tools of which the model is told in basic words: it did not take their schemas as they are. */
+  readonly simplified?: readonly string[];
   /** Tools that the model is not told of, by its names for them: it did not take their schemas. */
   readonly hidden?: readonly string[];
   /** The parts of an answer that was cut off, while the model goes on with it. */

@@ -4,10 +4,10 @@ import { type Failure, failure, reworded } from "../schemas/failure.ts";
 import { kindOf, remedyOf } from "../schemas/failure_kind.ts";
 import { limits } from "../schemas/limits.ts";
 import type { Outgoing } from "../schemas/message.ts";
-import type { ModelChanged, ModelRetried, ModelToolHidden } from "../schemas/retry.ts";
-import { entryNamed } from "./library.ts";
+import type { ModelChanged, ModelRetried } from "../schemas/retry.ts";
 import { attemptsMax, mayHelp, modelWaitAfter, waitAfter } from "./retry.ts";
 import type { TurnContext } from "./turn_context.ts";
+import { toldLess } from "./turn_schema.ts";
 
 /** What the model is asked in this step: only what is new, the rest is in the journal. */
 export function generate(
@@ -27,7 +27,7 @@ export function generate(
       ...reservation,
       ...(context.attempt === 1 ? {} : { attempt: context.attempt }),
       ...continuationOf(context),
-      ...((context.hidden ?? []).length === 0 ? {} : { hidden: [...context.hidden ?? []] }),
+      ...toldLess(context),
       ...(context.compactedIn === context.step ? { compact: true } : {}),
     },
     deadlineAtMs: context.at + limits.modelCallDurationMs,
@@ -132,27 +132,4 @@ export function failureOf({ compactedIn }: TurnContext, why: Failure): Failure {
   const isStillTooLong = compactedIn !== undefined && remedyOf(why).degrade === "shorter_context";
   if (!isStillTooLong) return why;
   return reworded(why, `${why.message}; old results were left out already: begin another session`);
-}
-
-/** True if the model may be asked again without a tool: it names one that it was told of, whose schema it does not take. */
-export function mayHide({ recovery, hidden = [], catalog }: TurnContext, why: Failure): boolean {
-  const { tool } = why;
-  if (recovery === undefined || tool === undefined || remedyOf(why).degrade !== "hide_tool") return false;
-  if (hidden.includes(tool) || hidden.length >= limits.toolsHiddenMax) return false;
-  return entryNamed(catalog.hash, tool) !== undefined;
-}
-
-/** The record of a tool that the model is not told of any more. */
-export function hiddenNote(context: TurnContext, { code, tool = "" }: Failure): Outgoing {
-  const { turn, step } = context;
-  const body: ModelToolHidden = { turn, step, model: modelOf(context), tool, lastErrorCode: code };
-  return { kind: "note", type: "model.tool_hidden", body };
-}
-
-/** The same step again, without that tool. */
-export function withHidden(
-  { attempt, hidden = [] }: TurnContext,
-  { tool = "" }: Failure,
-): Partial<TurnContext> {
-  return { attempt: attempt + 1, hidden: [...hidden, tool], failure: null };
 }

@@ -36,7 +36,7 @@ export const modelStates = {
       onError: [
         { guard: "mayRetry", target: "waiting", actions: "noteModelFailure" },
         { guard: "mayCompact", target: "affording", actions: ["noteModelFailure", "compact"] },
-        { guard: "mayHide", target: "affording", actions: "hideTool" },
+        { guard: "mayEase", target: "affording", actions: "easeTool" },
         { guard: "mayChange", target: "changing", actions: "noteModelFailure" },
         { guard: "mayWaitForTime", target: "awaitingProvider", actions: ["noteModelFailure", "noteWait"] },
         { guard: "mayWait", target: "awaitingPerson", actions: ["noteModelFailure", "noteWait"] },

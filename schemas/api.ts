@@ -111,6 +111,19 @@ export const apiMethods = {
     }),
     result: ApiTurn,
   },
+  /**
+   * Lets a turn go on that waits since its model failed, and waits for its end as `ask` does. Nothing that it did is done
+   * again. Refused if no turn waits.
+   */
+  resume: {
+    kind: "command",
+    scope: "sessions:write",
+    params: z.strictObject({
+      address: AgentAddress,
+      wait_ms: z.int().min(0).max(apiLimits.askWaitMsMax).exactOptional(),
+    }),
+    result: ApiTurn,
+  },
   watch: { kind: "stream", scope: "log:read", params: WatchParams, result: WatchEvent },
   questions: {
     kind: "query",

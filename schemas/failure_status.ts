@@ -61,6 +61,7 @@ const statuses: { readonly [code: string]: number } = {
   program_taken: 409,
   program_replaced: 409,
   turn_not_running: 409,
+  turn_not_waiting: 409,
   root_quarantined: 409,
   body_too_large: 413,
   value_too_large: 413,

@@ -24,6 +24,8 @@ export const GenerateArgs = z.strictObject({
   compact: z.literal(true).exactOptional(),
   /** Tools that the model is not told of, by its names for them: it does not take their schemas. */
   hidden: z.array(z.string().max(128)).max(recoveryLimits.toolsHiddenMax).exactOptional(),
+  /** Tools of which the model is told in basic words only: it did not take their schemas as they are. */
+  simplified: z.array(z.string().max(128)).max(recoveryLimits.toolsHiddenMax).exactOptional(),
   /** What the session may still spend, if that is bounded: the intent is the reservation, and starts once it is durable. */
   budget: Budget.pick({ tokens: true, cost_usd: true }).exactOptional(),
 });

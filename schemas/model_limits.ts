@@ -2,6 +2,8 @@
 export const modelLimits = {
   modelProvidersMax: 64,
   modelAliasesMax: 256,
+  /** An answer of a model in all, however long it goes on; what comes in between is waited for as long as a call. Milliseconds. */
+  modelAnswerDurationMsMax: 3_600_000,
   /** Requests that one provider is sent at once, at most. */
   providerConcurrencyMax: 256,
   /** Of an answer that is no stream: what says why a request was refused. Bytes. */

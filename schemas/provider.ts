@@ -59,6 +59,9 @@ const Abilities = z.strictObject({
   structured_output: z.boolean().optional(),
 });
 
+/** How long a model may say nothing, before its answer and within it. Milliseconds. */
+const TimeoutMs = z.int().min(1_000).max(limits.modelAnswerDurationMsMax);
+
 /** One provider. */
 export const ProviderConfig = z.strictObject({
   kind: ProviderKind,
@@ -72,6 +75,8 @@ export const ProviderConfig = z.strictObject({
   allow_private: z.boolean().default(false),
   /** Requests at once; those above it wait. */
   concurrency: z.int().min(1).max(limits.providerConcurrencyMax).optional(),
+  /** For models that say nothing else. */
+  timeout_ms: TimeoutMs.optional(),
   enabled: z.boolean().default(true),
   /** The only models that may be asked. Without it, every one. */
   models: z.array(z.string().min(1).max(200)).min(1).max(limits.modelAliasesMax).optional(),
@@ -120,6 +125,7 @@ export const ModelSettings = z.strictObject({
   }).prefault({}),
   capabilities: Abilities.prefault({}),
   prices: ModelPrices.optional(),
+  timeout_ms: TimeoutMs.optional(),
   /** What else the vendor's protocol takes, as the provider package calls it, like `reasoningEffort`. */
   options: JsonObject.optional(),
 });

@@ -49,7 +49,7 @@ export const ModelChanged = z.strictObject({
 /** Body of the note `model.changed`. */
 export type ModelChanged = z.infer<typeof ModelChanged>;
 
-/** Body of the note `model.tool_hidden`: for the rest of the turn the model is not told of a tool whose schema it refused. */
+/** Body of the notes `model.tool_simplified` and `model.tool_hidden`: first its schema is told in basic words, then, for the rest of the turn the model is not told of a tool whose schema it refused. */
 export const ModelToolHidden = z.strictObject({
   turn: z.int().min(1),
   step: z.int().min(0),
@@ -57,5 +57,5 @@ export const ModelToolHidden = z.strictObject({
   tool: z.string().max(128),
   lastErrorCode: FailureCode,
 });
-/** Body of the note `model.tool_hidden`. */
+/** Body of the notes `model.tool_simplified` and `model.tool_hidden`. */
 export type ModelToolHidden = z.infer<typeof ModelToolHidden>;

@@ -38,7 +38,7 @@ const scriptedFailure = z.strictObject({
   code: ModelErrorCode,
   message: z.string().max(1_000).default("The script says so"),
   retry_after_ms: z.int().min(0).max(limits.retryAfterToldMsMax).optional(),
-  /** With `model_schema_unsupported`: the tool whose schema it is. Then it fails while it is told of that tool. */
+  /** With `model_schema_unsupported`: the tool whose schema it is. Then it fails only while it is told of that tool. */
   tool: z.string().max(128).optional(),
   times: z.int().min(1).max(1_000).optional(),
 });

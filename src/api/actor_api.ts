@@ -20,7 +20,7 @@ import { invoke, programCalls, programRefresh, programRegister, programReport } 
 import { answer, questions } from "./questions.ts";
 import { heartbeat } from "./heartbeat.ts";
 import { spawn } from "./spawn.ts";
-import { ask, cancel, send, stop } from "./turns.ts";
+import { ask, cancel, resume, send, stop } from "./turns.ts";
 import { budget, get, list, tree, why } from "./views.ts";
 import { watch } from "./watch.ts";
 
@@ -55,6 +55,7 @@ const calls: CallMethods = {
   spawn,
   send,
   ask,
+  resume,
   questions,
   answer,
   cancel,

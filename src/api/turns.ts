@@ -1,9 +1,10 @@
-/** `send`, `ask`, `cancel` and `stop`: what is told to an agent that is there. */
+/** `send`, `ask`, `resume`, `cancel` and `stop`: what is told to an agent that is there. */
 import type { ApiGiven, ApiResult } from "../../schemas/api.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import { Failure } from "../../schemas/failure.ts";
 import { cancelSession } from "../host/canceling.ts";
 import { KernelError } from "../kernel/kernel.ts";
+import { reportWhenOver } from "../lost_turn.ts";
 import { peek } from "../peek.ts";
 import type { TurnReport } from "../turn_report.ts";
 import type { ApiCallContext } from "./api_parts.ts";
@@ -27,6 +28,27 @@ export async function ask(
   const { accepted, report } = await give(context, address, { text, images });
   await accepted();
   const ended = await within(context, report, waitMs);
+  return ended === undefined ? { state: "running", address } : endedTurn(address, ended);
+}
+
+/** Lets a turn go on that waits since its model failed, and waits for its end. */
+export async function resume(
+  context: ApiCallContext,
+  { address, wait_ms: waitMs }: ApiGiven<"resume">,
+): Promise<ApiResult<"resume">> {
+  sessionFor(context, address);
+  const { parts: { runtime }, key, trace, caller } = context;
+  const sent = await runtime.send(address, { type: "session.resume" }, { key, by: caller.principal, trace });
+  const report = reportWhenOver(runtime, address, sent);
+  report.catch(() => {}); // Whoever still waits hears of it below.
+  await sent.accepted();
+  // A refusal is as old as the command: who waits for no time at all is refused too.
+  const isAnswered = await runtime.journal.readReply(sent.ref.principal, sent.ref.key) !== undefined;
+  const ended = isAnswered ? await report : await within(context, report, waitMs);
+  // Only a refusal is about no turn.
+  if (ended?.turn === 0 && ended.failure !== undefined) {
+    throw new KernelError(ended.failure.code, ended.failure.message);
+  }
   return ended === undefined ? { state: "running", address } : endedTurn(address, ended);
 }
 

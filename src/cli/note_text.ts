@@ -83,7 +83,7 @@ export function noteText(type: string, body: unknown): string | undefined {
 }
 
 function ofOthers(type: string, body: unknown): string | undefined {
-  if (type === "model.tool_hidden") return hiddenText(body);
+  if (type === "model.tool_simplified" || type === "model.tool_hidden") return hiddenText(type, body);
   if (type === "context.compacted") return compactedText(body);
   if (type === "model.queued") return queuedText(body);
   if (type === "turn.waiting" || type === "turn.wait_ended") return waitNoteText(type, body);

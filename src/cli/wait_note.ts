@@ -45,7 +45,8 @@ export function compactedText(body: unknown): string {
   return `turn ${turn} step ${step}: the conversation was too long, ${what} are left out`;
 }
 
-/** A tool that a model is not told of any more. */
-export function hiddenText(body: unknown): string {
-  return `${peekText(body, "model")} does not take the schema of ${peekText(body, "tool")}: not told of it`;
+/** A tool that a model is told less of, or nothing any more. */
+export function hiddenText(type: string, body: unknown): string {
+  const less = type === "model.tool_hidden" ? "not told of it" : "told in basic words";
+  return `${peekText(body, "model")} does not take the schema of ${peekText(body, "tool")}: ${less}`;
 }

@@ -25,18 +25,17 @@ export interface Admitted {
  */
 export async function admitted(
   { admission, root, id, model, providerOf }: Admitted,
-  call: Pick<Performance, "signal" | "note" | "report">,
+  call: Pick<Performance, "signal" | "note" | "report" | "standing">,
   work: (waitedMs: number) => Promise<PerformerResult>,
 ): Promise<PerformerResult> {
   const { provider, atOnce } = await gateOf(model, (name) => providerOf(name, root, model));
   // Any number at once: there is no gate, and none to be closed.
   if (atOnce === Infinity) return await work(0);
-  const onWait = ({ ahead, coolsUntilMs }: Queued) => {
-    call.note?.(queuedNote, { intent: id, provider, ahead, coolsUntilMs });
-    const why = coolsUntilMs === null
-      ? `${ahead + atOnce} requests are before it`
-      : "it wants to be left alone";
-    call.report({ type: "tool", message: `waits to be let in to ${provider}: ${why}` });
+  const onWait = (queued: Queued, now: () => Queued) => {
+    call.note?.(queuedNote, { intent: id, provider, ...queued });
+    const words = (standing: Queued) => `waits to be let in to ${provider}: ${whyNot(standing, atOnce)}`;
+    call.report({ type: "tool", message: words(queued) });
+    call.standing?.(() => words(now()));
   };
   let lease;
   try {
@@ -44,6 +43,8 @@ export async function admitted(
   } catch (error) {
     if (error instanceof ModelError) return { status: "failed", failure: error.failure };
     throw error;
+  } finally {
+    call.standing?.(undefined);
   }
   if (lease === undefined) return await work(0); // Nobody wants it any more: it says so itself.
   try {
@@ -55,6 +56,11 @@ export async function admitted(
   } finally {
     lease.release();
   }
+}
+
+function whyNot({ ahead, coolsUntilMs }: Queued, atOnce: number): string {
+  if (coolsUntilMs === null) return `${ahead} wait before it, for one of ${atOnce} places`;
+  return `it wants to be left alone until ${new Date(coolsUntilMs).toISOString()}, ${ahead} wait before it`;
 }
 
 /** The note of a request that waits to be let in. */

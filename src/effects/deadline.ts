@@ -19,6 +19,8 @@ export interface Bounds {
   readonly clock: Clock;
   /** In milliseconds since the epoch. */
   readonly deadlineAtMs: number;
+  /** Asked at the deadline: another one, if the work has shown meanwhile that it goes on. */
+  readonly extendedTo?: () => number;
   /** Aborts when nobody wants the work any more. */
   readonly signal: AbortSignal;
   /** How long work that was told to stop is waited for: what it says then still counts. Milliseconds; 0 by default. */
@@ -40,8 +42,7 @@ export async function runUntil<T>(
     const cancel = () => resolve({ type: "canceled" });
     bounds.signal.addEventListener("abort", cancel, { once: true, signal: stopWaiting.signal });
   });
-  const late = bounds.clock.sleepUntil(bounds.deadlineAtMs, stopWaiting.signal)
-    .then((): Ended<T> => ({ type: "late" }));
+  const late = untilLate(bounds, stopWaiting.signal).then((): Ended<T> => ({ type: "late" }));
   const working = settle(() => work(stopWork.signal));
   const ended = await Promise.race([canceled, working, late]);
   stopWaiting.abort(givenUp);
@@ -54,6 +55,15 @@ export async function runUntil<T>(
   const last = await Promise.race([working, gone]);
   enough.abort(givenUp);
   return last;
+}
+
+async function untilLate({ clock, deadlineAtMs, extendedTo }: Bounds, signal: AbortSignal): Promise<void> {
+  await clock.sleepUntil(deadlineAtMs, signal);
+  let until = extendedTo?.() ?? deadlineAtMs;
+  while (extendedTo !== undefined && until > clock.now() && !signal.aborted) {
+    await clock.sleepUntil(until, signal);
+    until = extendedTo();
+  }
 }
 
 async function settle<T>(work: () => Promise<T>): Promise<Ended<T>> {

@@ -9,6 +9,7 @@ import { limits } from "../../schemas/limits.ts";
 import { ModelAnswer, type ModelMessage, type ModelRequest } from "../../schemas/model.ts";
 import type { ToolSpec } from "../../schemas/tool.ts";
 import type { Admission } from "../model/admission.ts";
+import { basicSchema } from "../model/basic_schema.ts";
 import { AnswerCollector, type Collected } from "../model/collect.ts";
 import { ModelError, type ModelProvider, splitModel } from "../model/provider.ts";
 import type { Redactor } from "../redact/redactor.ts";
@@ -19,6 +20,7 @@ import { compactedBody, compactedNote, type Dropped } from "./compaction.ts";
 import { type Ended, runUntil } from "./deadline.ts";
 import { exposedBody, exposedNote, type ExposureFold, exposureKey } from "./exposure_fold.ts";
 import { LiveAnswer } from "./live_answer.ts";
+import { ModelPatience } from "./model_patience.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 import type { RawArguments, RawCall } from "./raw_arguments.ts";
 import { withOutput } from "./output_order.ts";
@@ -86,9 +88,11 @@ async function perform(
 ): Promise<PerformerResult> {
   const { clock } = options.seams;
   const ownDeadlineMs = call.request.deadlineAtMs ?? clock.now() - waitedMs + limits.modelCallDurationMs;
+  const deadlineAtMs = ownDeadlineMs + waitedMs;
+  const patience = new ModelPatience(clock, deadlineAtMs);
   const ended = await runUntil(
-    { clock, deadlineAtMs: ownDeadlineMs + waitedMs, signal: call.signal },
-    (signal) => generate(call, options, signal),
+    { clock, deadlineAtMs, extendedTo: () => patience.untilMs, signal: call.signal },
+    (signal) => generate(call, options, { signal, patience }),
   );
   const result = resultOf(ended, options.seams);
   return result.status === "ok"
@@ -96,10 +100,16 @@ async function perform(
     : { ...result, failure: cleanFailure(options.redactor, result.failure) };
 }
 
+/** How long an answer is wanted. */
+export interface Waited {
+  readonly signal: AbortSignal;
+  readonly patience: ModelPatience;
+}
+
 async function generate(
   call: Call,
   options: ModelGenerateOptions,
-  signal: AbortSignal,
+  { signal, patience }: Waited,
 ): Promise<PerformerResult> {
   const { args } = call.request;
   const [name, model] = splitModel(args.model);
@@ -109,6 +119,7 @@ async function generate(
       failure("model_unknown", `No provider serves the model "${args.model}": correct the agent's model`),
     );
   }
+  patience.known(provider);
   const catalog = options.catalogOf(args.catalog.hash);
   if (catalog === undefined) {
     return failed(failure("catalog_unavailable", "The catalog of this turn is not known here"));
@@ -118,7 +129,7 @@ async function generate(
   if (signal.aborted) return failed(givenUpMeanwhile);
   noteDropped(call, options);
   const told = provider.capabilities.toolCalling ? toolsOf(call, catalog, options) : [];
-  const tools = without(told, args.hidden);
+  const tools = easedSpecs(told, args);
   const round = await preparedRound({ call, messages, tools, signal }, catalog, options);
   if ("failure" in round) return failed(round.failure);
   const bare: ModelRequest = {
@@ -138,7 +149,7 @@ async function generate(
   });
   if ("failure" in request) return failed(request.failure);
   const events = provider.generate(request, signal);
-  const collected = await collect(call, events, { signal, redactor: options.redactor });
+  const collected = await collect(call, events, { signal, patience, redactor: options.redactor });
   if (!collected.ok) return failed(collected.failure);
   const clean = cleanAnswer(options.redactor, collected.answer);
   if (clean === undefined) return failed(withheld);
@@ -203,9 +214,17 @@ function toolsOf(
   return exposure.specs;
 }
 
-/** Those that the model takes. */
-function without(specs: readonly ToolSpec[], hidden: readonly string[] = []): readonly ToolSpec[] {
-  return hidden.length === 0 ? specs : specs.filter(({ name }) => !hidden.includes(name));
+/** Those that the model takes, in the words in which it does. */
+function easedSpecs(
+  specs: readonly ToolSpec[],
+  { hidden = [], simplified = [] }: Call["request"]["args"],
+): readonly ToolSpec[] {
+  if (hidden.length === 0 && simplified.length === 0) return specs;
+  return specs.filter(({ name }) => !hidden.includes(name)).map((spec) =>
+    simplified.includes(spec.name)
+      ? { ...spec, inputSchema: basicSchema(spec.inputSchema as JsonObject) }
+      : spec
+  );
 }
 
 const withheld = failure(
@@ -217,13 +236,14 @@ const withheld = failure(
 async function collect(
   call: Call,
   events: ReturnType<ModelProvider["generate"]>,
-  { signal, redactor }: { readonly signal: AbortSignal; readonly redactor: Redactor },
+  { signal, patience, redactor }: Waited & { readonly redactor: Redactor },
 ): Promise<Collected> {
   const collector = new AnswerCollector();
   const live = new LiveAnswer(redactor, (event) => call.report({ type: "model", event }));
   for await (const event of events) {
     // Leaving the loop closes the stream.
     if (signal.aborted) break;
+    patience.heard();
     live.take(event);
     const problem = collector.take(event);
     if (problem !== undefined) return { ok: false, failure: problem };

@@ -10,7 +10,8 @@ import { type ModelProvider, splitModel } from "../model/provider.ts";
 import { admitted } from "./admitted.ts";
 import { cleanFailure } from "./clean.ts";
 import { runUntil } from "./deadline.ts";
-import { type ModelGenerateOptions, resultOf } from "./model_generate.ts";
+import { type ModelGenerateOptions, resultOf, type Waited } from "./model_generate.ts";
+import { ModelPatience } from "./model_patience.ts";
 import type { Performance, Performer, PerformerResult } from "./performer.ts";
 
 /** Options of {@linkcode createModelSample}. */
@@ -25,9 +26,10 @@ export function createModelSample(options: ModelSampleOptions): Performer<"model
   return async (call) => {
     const { clock } = options.seams;
     const deadlineAtMs = call.request.deadlineAtMs ?? clock.now() + limits.modelCallDurationMs;
+    const patience = new ModelPatience(clock, deadlineAtMs);
     const ended = await runUntil(
-      { clock, deadlineAtMs, signal: call.signal },
-      (signal) => sample(call, options, signal),
+      { clock, deadlineAtMs, extendedTo: () => patience.untilMs, signal: call.signal },
+      (signal) => sample(call, options, { signal, patience }),
     );
     const result = resultOf(ended, options.seams);
     return result.status === "ok"
@@ -39,7 +41,7 @@ export function createModelSample(options: ModelSampleOptions): Performer<"model
 async function sample(
   { root, id, request: { args }, note = () => {}, report }: Performance<"model.sample">,
   { agentOf, providerOf, redactor, admission }: ModelSampleOptions,
-  signal: AbortSignal,
+  { signal, patience }: Waited,
 ): Promise<PerformerResult> {
   const agent = await agentOf(root);
   if (agent === undefined) return failed("model_unknown", "The session does not say which model it has");
@@ -51,8 +53,10 @@ async function sample(
       `No provider serves the model "${agent.model}": correct the agent's model`,
     );
   }
+  patience.known(provider);
   const { model } = agent;
-  const ask = (): ReturnType<typeof sampleBy> => sampleBy(provider, { args, agent, redactor }, signal);
+  const ask = (): ReturnType<typeof sampleBy> =>
+    sampleBy(provider, { args, agent, redactor }, { signal, patience });
   if (admission === undefined) return await ask();
   return await admitted({ admission, root, id, model, providerOf }, { signal, note, report }, ask);
 }
@@ -66,7 +70,7 @@ interface Sampling extends Pick<ModelSampleOptions, "redactor"> {
 async function sampleBy(
   provider: ModelProvider,
   { args, agent, redactor }: Sampling,
-  signal: AbortSignal,
+  { signal, patience }: Waited,
 ): Promise<PerformerResult> {
   const [, model] = splitModel(agent.model);
   const collected = await collect(
@@ -77,7 +81,7 @@ async function sampleBy(
       toolChoice: "auto",
       maxOutputTokens: Math.min(args.maxOutputTokens, agent.limits.max_output_tokens),
     }, signal),
-    signal,
+    { signal, patience },
   );
   if (!collected.ok) return { status: "failed", failure: collected.failure };
   const { text, calls, finishReason, usage } = collected.answer;
@@ -107,11 +111,12 @@ function messagesOf({ system, messages }: Args): ModelRequest["messages"] {
 
 async function collect(
   events: ReturnType<NonNullable<Awaited<ReturnType<ModelGenerateOptions["providerOf"]>>>["generate"]>,
-  signal: AbortSignal,
+  { signal, patience }: Waited,
 ): Promise<Collected> {
   const collector = new AnswerCollector();
   for await (const event of events) {
     if (signal.aborted) break; // Leaving the loop closes the stream.
+    patience.heard();
     const problem = collector.take(event);
     if (problem !== undefined) return { ok: false, failure: problem };
     if (collector.isDone()) break;

@@ -22,6 +22,8 @@ export interface Performance<K extends PortKind = PortKind> {
   /** Aborts when the machine cancels or the runtime stops. */
   readonly signal: AbortSignal;
   readonly report: (progress: Progress) => void;
+  /** Says, in words, what the effect waits for itself, whenever somebody looks; undefined once it waits no more. */
+  readonly standing?: (words: (() => string) | undefined) => void;
   /** Takes what comes after the result: it is kept as evidence and changes nothing (K12). */
   readonly late?: (result: PerformerResult) => void;
   /** Writes a note into the root's stream, unless nobody waits for this effect any more. No machine hears of it. */

@@ -94,6 +94,7 @@ export class HostModels {
       prices: settings.prices,
       providerOptions: providerOptionsOf(kind, capabilities, settings.options),
       concurrency: found.config.concurrency,
+      timeoutMs: settings.timeout_ms ?? found.config.timeout_ms,
       outputTokensMax: settings.limits.output_tokens,
     });
   }

@@ -72,6 +72,7 @@ function performNow(kernel: Kernel, what: Start, running: Running, key: string):
     request: record.request,
     signal: running.abort.signal,
     report: (progress) => tell(kernel, { type: "progress", root, id: record.id, progress }),
+    standing: (words) => void (running.standing = words),
     late: (result) => takeLate(kernel, what, running, result),
     note: (type, body) => {
       const live = kernel.roots.get(root);

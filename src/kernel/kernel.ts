@@ -22,6 +22,8 @@ export interface Running {
   readonly abort: AbortController;
   /** False while it waits for a place among the re-asks (K19). */
   started: boolean;
+  /** What the effect waits for itself, in words; undefined unless its performer says so. */
+  standing?: (() => string) | undefined;
   /** What came before its outcome was delivered, and is no outcome. */
   readonly late: PerformerResult[];
   /** True once its outcome was delivered. */

@@ -29,13 +29,19 @@ export interface Entering {
   readonly atOnce: number;
   /** Aborts when nobody wants it any more. */
   readonly signal: AbortSignal;
-  /** Told once if it has to wait. */
-  readonly onWait: (queued: Queued) => void;
+  /** Told once if it has to wait; `now` says how it stands whenever it is asked. */
+  readonly onWait: (queued: Queued, now: () => Queued) => void;
 }
 
 interface Waiting {
   readonly atOnce: number;
   readonly admit: () => void;
+}
+
+/** How a wait ends. */
+interface Leaving {
+  readonly signal: AbortSignal;
+  readonly over: PromiseWithResolvers<boolean | "late">;
 }
 
 interface Gate {
@@ -66,8 +72,11 @@ export class Admission {
     if (coolsMs > limits.admissionCoolDownMsMax) throw tooLong(provider, coolsMs);
     if (gate.queue.length === 0 && coolsMs <= 0 && gate.running < atOnce) return this.#lease(gate, since);
     if (gate.queue.length >= limits.admissionQueueMax) throw tooLong(provider, limits.modelCoolDownMs);
-    onWait({ ahead: gate.queue.length, coolsUntilMs: coolsMs > 0 ? gate.coolsUntilMs : null });
-    const isAdmitted = await this.#wait(gate, atOnce, signal);
+    const over = Promise.withResolvers<boolean | "late">();
+    const waiting: Waiting = { atOnce, admit: () => over.resolve(true) };
+    const now = () => this.#standing(gate, waiting);
+    onWait(now(), now);
+    const isAdmitted = await this.#wait(gate, waiting, { signal, over });
     if (isAdmitted === "late") throw tooLong(provider, limits.modelCoolDownMs);
     return isAdmitted ? this.#lease(gate, since, true) : undefined;
   }
@@ -101,9 +110,14 @@ export class Admission {
     };
   }
 
-  async #wait(gate: Gate, atOnce: number, signal: AbortSignal): Promise<boolean | "late"> {
-    const over = Promise.withResolvers<boolean | "late">();
-    const waiting: Waiting = { atOnce, admit: () => over.resolve(true) };
+  /** Those before a request that waits, or is about to. */
+  #standing({ queue, coolsUntilMs }: Gate, waiting: Waiting): Queued {
+    const at = queue.indexOf(waiting);
+    const isCooling = coolsUntilMs > this.#clock.now();
+    return { ahead: at < 0 ? queue.length : at, coolsUntilMs: isCooling ? coolsUntilMs : null };
+  }
+
+  async #wait(gate: Gate, waiting: Waiting, { signal, over }: Leaving): Promise<boolean | "late"> {
     // Out of the queue at once: nobody is let in who has left.
     const leave = (how: false | "late") => {
       const at = gate.queue.indexOf(waiting);

@@ -19,6 +19,8 @@ export interface ModelProvider {
   readonly capabilities: ModelCapabilities;
   /** Requests that it takes at once; `limits.modelRequestsAtOnceDefault` if it does not say. */
   readonly concurrency?: number;
+  /** How long it may say nothing before and within an answer, in milliseconds; `limits.modelCallDurationMs` if it does not say. */
+  readonly timeoutMs?: number;
   /**
    * Answers a request as a stream that ends with `done`. May be asked the same again after a crash. Stops soon after
    * `signal` aborts. Throws {@linkcode ModelError} for what is expected to go wrong.

@@ -71,12 +71,12 @@ function answerOf(answers: Answers, number: number, request: ModelRequest): Scri
   return answer;
 }
 
-/** True while the attempts of a failure are not used up; of one about a tool, while that is told of. */
+/** True while the attempts of a failure are not used up; of one about a tool, only while that is told of. */
 function failsNow(
   { tool, times = Infinity }: NonNullable<ScriptedAnswer["fail"]>,
   request: ModelRequest,
 ): boolean {
-  if (tool !== undefined) return request.tools.some(({ name }) => name === tool);
+  if (tool !== undefined && !request.tools.some(({ name }) => name === tool)) return false;
   return (request.attempt ?? 1) <= times;
 }
 

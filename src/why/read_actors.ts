@@ -8,7 +8,13 @@ import type { LiveRoot } from "../kernel/live_root.ts";
 import { peek, peekList, peekText } from "../peek.ts";
 import { QuestionKind } from "../../schemas/question.ts";
 import { TurnWait } from "../../schemas/recovery.ts";
-import { type ActorState, addressCharactersMax, type LiveState, type Wait } from "./actor_state.ts";
+import {
+  type ActorState,
+  addressCharactersMax,
+  type LiveState,
+  type Wait,
+  wordsCharactersMax,
+} from "./actor_state.ts";
 import { lateTargetsOf, takesOf, targetsOf } from "./moves.ts";
 import { reasonOf } from "./wait_reason.ts";
 import { wordsOf } from "./words.ts";
@@ -52,10 +58,22 @@ export function readActors(root: LiveRoot): readonly ActorState[] {
 }
 
 /** A root that is awake, as it stands at this very moment; undefined if it sleeps. */
-export function readLive({ roots }: Pick<Kernel, "roots">, address: RootAddress): LiveState | undefined {
+export function readLive(
+  { roots, running }: Pick<Kernel, "roots" | "running">,
+  address: RootAddress,
+): LiveState | undefined {
   const root = roots.get(address);
   if (root === undefined) return undefined;
-  return { actors: readActors(root), isHeld: root.held, mail: root.mailbox.length };
+  // What an effect waits for itself only its performer knows.
+  const actors = readActors(root).map((actor) => ({
+    ...actor,
+    waits: actor.waits.map((wait) => {
+      const standing = running.get(intentKey(address, wait.id))?.standing?.();
+      if (standing === undefined) return wait;
+      return { ...wait, words: `${wait.words}, which ${standing}`.slice(0, wordsCharactersMax) };
+    }),
+  }));
+  return { actors, isHeld: root.held, mail: root.mailbox.length };
 }
 
 function readActor(root: RootAddress, { address, snapshot }: FoundActor, ofRoot: unknown): ActorState {

@@ -4,25 +4,40 @@ import type { RootAddress } from "../../schemas/ids.ts";
 import { TurnWait } from "../../schemas/recovery.ts";
 import type { Records } from "../host/host.ts";
 
-/** Entries that are looked at: while a turn waits, not much more than prompts that queue up behind it is written. */
-const entriesMax = 64;
+/** Entries that are looked at first: what follows a wait is mostly short. Each look after that goes four times as far back. */
+const entriesFirst = 64;
 
-/** What the turn of a session waits for, as far as the last entries tell; undefined if it does not wait. */
+/** What the turn of a session waits for; undefined if it does not wait. Reads back until an entry tells. */
 export async function readStandingWait(
   records: Pick<Records, "readHead" | "readPages">,
   session: RootAddress,
 ): Promise<TurnWait | undefined> {
   const { seq } = await records.readHead(session);
-  let wait: TurnWait | undefined;
   if (seq === 0) return undefined;
-  for await (const page of records.readPages(session, Math.max(1, seq - entriesMax + 1))) {
-    for (const entry of page) wait = waitAfter(wait, entry);
+  for (let entries = entriesFirst;; entries *= 4) {
+    const from = Math.max(1, seq - entries + 1);
+    let told: Told | undefined;
+    for await (const page of records.readPages(session, from)) {
+      for (const entry of page) told = toldBy(entry) ?? told;
+    }
+    if (told !== undefined || from === 1) return told?.wait;
   }
-  return wait;
 }
 
-function waitAfter(wait: TurnWait | undefined, { kind, type, body }: Entry): TurnWait | undefined {
-  if (kind !== "note") return wait;
-  if (type === "turn.waiting") return TurnWait.safeParse(body).data ?? wait;
-  return type === "turn.wait_ended" ? undefined : wait;
+/** What is known from an entry on. */
+interface Told {
+  readonly wait: TurnWait | undefined;
 }
+
+/** Whether a turn waits from this entry on; undefined for entries that are written during a wait too, and beside one. */
+function toldBy({ kind, type, body }: Entry): Told | undefined {
+  if (kind === "note" && type === "turn.waiting") {
+    const wait = TurnWait.safeParse(body).data;
+    return wait === undefined ? undefined : { wait };
+  }
+  // A turn that has just begun, or asks its model, waits for no person and no time.
+  const isUnderWay = kind === "note" ? works.has(type) : kind === "intent" && type === "model.generate";
+  return isUnderWay ? { wait: undefined } : undefined;
+}
+
+const works: ReadonlySet<string> = new Set(["turn.wait_ended", "tools.bound"]);

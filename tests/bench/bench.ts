@@ -217,6 +217,7 @@ function loadText(): string {
 const small = {
   redact: smallParts.measureRedaction,
   net: smallParts.measureNet,
+  models: smallParts.measureModels,
   access: smallParts.measureAccess,
   commands: smallParts.measureCommands,
   tasks: smallParts.measureTasks,

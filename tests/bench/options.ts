@@ -13,6 +13,7 @@ export const sections = [
   "redact",
   "catalog",
   "net",
+  "models",
   "access",
   "commands",
   "tasks",

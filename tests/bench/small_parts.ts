@@ -8,6 +8,7 @@ import { runCatalogRounds } from "./catalog_rounds.ts";
 import { childrenText, runChildrenRounds } from "./children_rounds.ts";
 import { drainFlood, floodText } from "./command_rounds.ts";
 import type { Part } from "./durability.ts";
+import { modelsText, runModelRounds } from "./model_rounds.ts";
 import { netText, runNetRounds } from "./net_rounds.ts";
 import type { Options } from "./options.ts";
 import { redactTable } from "./redact_report.ts";
@@ -35,6 +36,12 @@ export function measureRedaction({ isQuick, rounds, seed }: Options): Part {
 export async function measureCatalogs({ isQuick, rounds }: Options): Promise<Part> {
   const found = await runCatalogRounds(rounds ?? (isQuick ? 5 : 30));
   return { figures: found, text: catalogTable(found) };
+}
+
+/** Streams of models beside those of the bare package. */
+export async function measureModels({ isQuick, rounds }: Options): Promise<Part> {
+  const found = await runModelRounds(rounds ?? (isQuick ? 4 : 12));
+  return { figures: found, text: modelsText(found) };
 }
 
 /** Guarded requests beside bare ones. */

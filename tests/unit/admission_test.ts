@@ -10,7 +10,8 @@ import { Admission, type Lease } from "../../src/model/admission.ts";
 import { ModelError, type ModelProvider } from "../../src/model/provider.ts";
 import { createScriptedProvider } from "../../src/model/scripted.ts";
 import { performersWith } from "../support/model_performers.ts";
-import { openStage, settled, type Stage } from "../support/stage.ts";
+import { openApiStage } from "../support/api_stage.ts";
+import { settled, type Stage } from "../support/stage.ts";
 import { createRandom, createWorld, type World } from "../support/world.ts";
 
 /** Requests to one provider by number: who was let in, in which order, and who was told to wait. */
@@ -139,7 +140,7 @@ async function openDoor(concurrency: number, answers: readonly unknown[] = []) {
     },
   };
   const performers = performersWith({ tools: [], ledger: [], providerOf: () => provider, admits: true });
-  const stage = await openStage({ runtime: { performers } });
+  const stage = await openApiStage({ runtime: { performers } });
   return { stage, asked };
 }
 
@@ -171,6 +172,39 @@ Deno.test("request that waits to be let in is noted, is no attempt, and has all 
   await stage.world.settle();
   assert.deepEqual(told.map((one) => one()), ["completed", "completed"]);
   assert.equal((await stage.replay(second, { strict: true })).divergence, undefined);
+});
+
+Deno.test("why and tree show a request that waits to be let in, and how many wait before it by now (CM-114, CM-117)", async () => {
+  const { stage, asked } = await openDoor(1);
+  const client = stage.client();
+  const agents: string[] = [];
+  for (let each = 0; each < 4; each++) {
+    agents.push((await stage.run(client.spawn({ agent: "tester" }))).address);
+  }
+  for (const agent of agents) await promptOf(stage, agent as RootAddress);
+  const shown = async (agent = "") => {
+    const { actors } = await stage.run(client.tree({ address: agent }));
+    const turn = actors.find(({ name }) => name === "turn/1");
+    const { reason } = await stage.run(client.why({ address: `${agent}/turn/1` }));
+    const [{ words = "" } = {}] = reason["waits"] as { words?: string }[];
+    assert.equal(turn?.waits[0], words);
+    return words.replace(/^an answer of the model scripted\/test, for step 0 of turn 1/, "");
+  };
+  const before = (count: number) =>
+    `, which waits to be let in to scripted: ${count} wait before it, for one of 1 places`;
+  assert.deepEqual(await Promise.all(agents.map(shown)), ["", before(0), before(1), before(2)]);
+  asked[0]?.answer();
+  await stage.world.settle();
+  assert.deepEqual(await Promise.all(agents.slice(1).map(shown)), ["", before(0), before(1)]);
+  await settled(
+    stage.world,
+    stage.runtime.send(agents[2] as RootAddress, { type: "session.cancel", reason: "Enough" }),
+  );
+  await stage.world.settle();
+  assert.equal(await shown(agents[3]), before(0));
+  asked[1]?.answer();
+  await stage.world.settle();
+  assert.equal(await shown(agents[3]), "");
 });
 
 Deno.test("session that is told of too many requests keeps all others from their provider for a while (CM-117)", async () => {

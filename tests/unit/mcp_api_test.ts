@@ -9,7 +9,7 @@ import { asks, inEachEra, openMcpClient, until, waits } from "../support/mcp_cli
 Deno.test("MCP tools are the API's own methods: their schemas are those of the table, with the key of a command", () => {
   assert.deepEqual(
     mcpTools().map(({ name }) => name),
-    ["spawn", "send", "ask", "questions", "answer", "cancel", "stop", "get", "list"],
+    ["spawn", "send", "ask", "resume", "questions", "answer", "cancel", "stop", "get", "list"],
   );
   for (const { name, inputSchema, outputSchema } of mcpTools()) {
     const { kind, params, result } = apiMethods[name as keyof typeof apiMethods];

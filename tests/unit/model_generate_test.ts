@@ -281,6 +281,58 @@ Deno.test("model_generate waits 120 s if the request sets no deadline", async ()
   assert.equal(endingOf(await result), "failed model_timed_out true");
 });
 
+Deno.test("answer that goes on is waited for, silence no longer than the provider may keep it, and nothing for ever (AR-26)", async () => {
+  for (const timeoutMs of [undefined, 600_000]) {
+    let say: (event: ModelEvent) => void = () => {};
+    const slow: ModelProvider = {
+      ...vendor([]).provider,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      async *generate() {
+        for (;;) {
+          const event = await new Promise<ModelEvent>((resolve) => say = resolve);
+          yield event;
+          if (event.type === "done") return;
+        }
+      },
+    };
+    const quietMs = timeoutMs ?? limits.modelCallDurationMs;
+    const goesOn = start({ provider: slow, deadlineInMs: limits.modelCallDurationMs });
+    for (let part = 0; part < 4; part++) {
+      await goesOn.world.advance(quietMs - 1);
+      say({ type: "text_delta", text: "a" });
+      await goesOn.world.settle();
+    }
+    say(done);
+    await goesOn.world.settle();
+    assert.equal(endingOf(await goesOn.result), "ok");
+    assert.equal(goesOn.world.sleepers, 0);
+
+    const silent = start({ provider: slow, deadlineInMs: limits.modelCallDurationMs });
+    await silent.world.advance(quietMs - 1);
+    say({ type: "text_delta", text: "a" });
+    await silent.world.advance(quietMs - 1);
+    let ended = "";
+    silent.result.then((result) => ended = endingOf(result));
+    await silent.world.settle();
+    assert.equal(ended, "");
+    await silent.world.advance(1);
+    assert.equal(ended, "failed model_timed_out true");
+    say(done);
+
+    const endless = start({ provider: slow });
+    let end = "";
+    endless.result.then((result) => end = endingOf(result));
+    const parts = Math.ceil(limits.modelAnswerDurationMsMax / (quietMs / 2));
+    for (let part = 0; part < parts && end === ""; part++) {
+      await endless.world.advance(quietMs / 2);
+      say({ type: "text_delta", text: "a" });
+      await endless.world.settle();
+    }
+    assert.equal(end, "failed model_timed_out true");
+    say(done);
+  }
+});
+
 Deno.test("model_generate fails for a model without provider, and for a catalog that is not known", async () => {
   const { provider } = vendor([done]);
   assert.equal(endingOf(await start({ provider, model: "other/x" }).result), "failed model_unknown false");

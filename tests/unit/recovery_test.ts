@@ -4,6 +4,8 @@ import type { Entry } from "../../schemas/entry.ts";
 import { GenerateArgs } from "../../schemas/generate.ts";
 import { Recovery } from "../../schemas/recovery.ts";
 import { ModelToolHidden } from "../../schemas/retry.ts";
+import { entryText } from "../../src/cli/entry_text.ts";
+import { basicSchema } from "../../src/model/basic_schema.ts";
 import { openStage, settled, type ToolSketch } from "../support/stage.ts";
 
 const long = "y".repeat(3_000);
@@ -84,14 +86,15 @@ Deno.test("scripted provider plays what goes wrong with models, and a turn gets 
   assert.equal(stage.ledger.length, 5);
 });
 
-Deno.test("tool whose schema its model does not take is hidden for the turn, and said so; unnamed ones end it (AR-25, AR-41)", async () => {
+Deno.test("tool whose schema its model does not take is told in basic words, then hidden for the turn, and said so; unnamed ones end it (AR-25, AR-41)", async () => {
   const fail = { code: "model_schema_unsupported", message: "No $ref", tool: "look" };
   const { told, entries } = await play([{ fail, calls: [{ tool: "read" }] }, { fail, text: "Done" }]);
   assert.equal(told, "completed: Done");
-  const asked = requestsIn(entries).map(({ step, attempt = 1, hidden = [] }) =>
-    `${step}.${attempt} ${hidden}`
+  const asked = requestsIn(entries).map(({ step, attempt = 1, simplified = [], hidden = [] }) =>
+    `${step}.${attempt} ${simplified}-${hidden}`
   );
-  assert.deepEqual(asked, ["0.1 ", "0.2 look", "1.1 look"]);
+  assert.deepEqual(asked, ["0.1 -", "0.2 look-", "0.3 look-look", "1.1 look-look"]);
+  assert.equal(entries.filter(({ type }) => type === "model.tool_simplified").length, 1);
   const notes = entries.filter(({ type }) => type === "model.tool_hidden");
   const expected = { turn: 1, step: 0, model: "scripted/test", tool: "look", lastErrorCode: fail.code };
   assert.deepEqual(notes.map(({ body }) => ModelToolHidden.parse(body)), [expected]);
@@ -101,6 +104,46 @@ Deno.test("tool whose schema its model does not take is hidden for the turn, and
     if (tool === undefined) assert.equal(unnamed.told, "failed: model_schema_unsupported");
     assert.equal(requestsIn(unnamed.entries).length, 1);
   }
+});
+
+Deno.test("tool whose basic words its model takes is told in them for the turn, and can be called (AR-41)", async () => {
+  const fail = { code: "model_schema_unsupported", message: "No pattern", tool: "look", times: 1 };
+  const { told, entries } = await play([{ fail, calls: [{ tool: "look" }] }, { text: "Done" }]);
+  assert.equal(told, "completed: Done");
+  const asked = requestsIn(entries).map(({ simplified = [], hidden = [] }) => `${simplified}-${hidden}`);
+  assert.deepEqual(asked, ["-", "look-", "look-"]);
+  const [note] = entries.filter(({ type }) => type === "model.tool_simplified");
+  assert.equal(ModelToolHidden.parse(note?.body).lastErrorCode, fail.code);
+  assert.match(entryText(note as Entry), /does not take the schema of look: told in basic words/);
+  assert.equal(entries.some(({ type }) => type === "model.tool_hidden"), false);
+});
+
+Deno.test("schema in basic words has nothing but those, and is the same at each depth", () => {
+  const name = { type: "string", pattern: "^a", minLength: 2, description: "A name", format: "date-time" };
+  const schema = {
+    $defs: { name },
+    type: "object",
+    additionalProperties: false,
+    properties: {
+      one: { $ref: "#/$defs/name" },
+      many: { type: "array", minItems: 1, items: { $ref: "#/$defs/name" } },
+      either: { anyOf: [{ type: "integer", minimum: 1 }, { type: "null" }] },
+      kind: { enum: ["a", "b"] },
+    },
+    required: ["one"],
+  };
+  const plain = { type: "string", description: "A name" };
+  assert.deepEqual(basicSchema(schema), {
+    type: "object",
+    properties: {
+      one: plain,
+      many: { type: "array", items: plain },
+      either: { type: "integer" },
+      kind: { type: "string", enum: ["a", "b"] },
+    },
+    required: ["one"],
+  });
+  assert.deepEqual(basicSchema({}), { type: "object", properties: {} });
 });
 
 Deno.test("failure of each kind is got over, waited for, or ends the turn, as its row says (AR-25, AR-41)", async () => {
@@ -116,7 +159,7 @@ Deno.test("failure of each kind is got over, waited for, or ends the turn, as it
       ["model_refused", "failed: model_refused", 1, []],
       ["model_failed", "failed: model_failed", 1, []],
     ];
-  const noted = ["model.retried", "model.tool_hidden", "turn.waiting"];
+  const noted = ["model.retried", "model.tool_simplified", "model.tool_hidden", "turn.waiting"];
   for (const [code, expected, requests, notes] of rows) {
     const { told, entries } = await play([{ fail: { code, times: 1 }, text: "Done" }]);
     const found = entries.filter(({ type }) => noted.includes(type)).map(({ type }) => type);

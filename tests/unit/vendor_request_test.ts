@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type { Json, JsonObject } from "../../schemas/json.ts";
 import { limits } from "../../schemas/limits.ts";
 import type { ModelMessage } from "../../schemas/model.ts";
+import { ProviderConfig } from "../../schemas/provider.ts";
 import { promptOf } from "../../src/model/vendor/prompt.ts";
 import { ToolNames } from "../../src/model/vendor/tool_names.ts";
 import { toldSchema } from "../../src/model/vendor/tool_schema.ts";
@@ -51,6 +52,22 @@ Deno.test("vendor calls a tool by its own name for it, and the call comes back u
       assert.ok(body.includes(told) && !body.includes("9.look"), wire.kind);
     });
   }
+});
+
+Deno.test("vendor may say nothing for as long as its model is set to, else as its provider is", async () => {
+  const setups = [
+    [{}, undefined],
+    [{ config: { timeout_ms: 600_000 } }, 600_000],
+    [{ config: { timeout_ms: 600_000 }, settings: { timeout_ms: 900_000 } }, 900_000],
+  ] as const;
+  for (const [setup, expected] of setups) {
+    await withVendor(chatWire, inTurn(chatWire, []), ({ provider }) => {
+      assert.equal(provider.timeoutMs, expected);
+      return Promise.resolve();
+    }, setup);
+  }
+  const bad = { kind: "openai", api_key: "env:KEY", timeout_ms: 10 };
+  assert.equal(ProviderConfig.safeParse(bad).success, false);
 });
 
 const choices = [

@@ -9,6 +9,7 @@ import { type Patience, Recovery, TurnWait, TurnWaitEnded } from "../../schemas/
 import { Script } from "../../schemas/script.ts";
 import type { ModelProvider } from "../../src/model/provider.ts";
 import { createScriptedProvider } from "../../src/model/scripted.ts";
+import { readStandingWait } from "../../src/why/standing_wait.ts";
 import { performersWith } from "../support/model_performers.ts";
 import { openStage, settled, type Stage, type StageOptions } from "../support/stage.ts";
 
@@ -254,6 +255,26 @@ Deno.test("answer that comes after its turn was stopped changes nothing (CM-115)
   assert.equal(waiting.told(), "canceled turn_canceled");
   const entries = await waiting.stage.entries(session);
   assert.equal(entries.some(({ kind, type }) => kind === "outcome" && type === "model.generate"), false);
+});
+
+Deno.test("wait is found however much was written since it began, and gone once it ended (CM-113)", async () => {
+  const waiting = await begin([{ fail: { code: "model_login_failed", times: 1 }, text: "In" }], "manual");
+  const { stage, session } = waiting;
+  const found = async () => {
+    await settled(stage.world, stage.runtime.journal.writer.idle());
+    return (await settled(stage.world, readStandingWait(stage.runtime.journal, session)))?.kind;
+  };
+  assert.equal(await found(), "provider_auth_expired");
+  for (let more = 0; more < 300; more++) {
+    await settled(stage.world, stage.runtime.prompt(session, `More ${more}`));
+  }
+  await stage.world.settle();
+  const entries = await stage.entries(session);
+  const began = notesOf(entries, "turn.waiting")[0]?.seq ?? 0;
+  assert.ok(entries.length - began > 256);
+  assert.equal(await found(), "provider_auth_expired");
+  await resume(waiting);
+  assert.equal(await found(), undefined);
 });
 
 Deno.test("wait is no way round a budget: its time ends the turn (CM-113)", async () => {

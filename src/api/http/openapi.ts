@@ -19,6 +19,7 @@ const summaries: { readonly [M in ApiMethod]: string } = {
   get: "One agent",
   send: "Gives a prompt; answered once it is durable",
   ask: "Gives a prompt and waits for the end of its turn; the same key again is the same turn",
+  resume: "Lets a turn go on that waits since its model failed, and waits for its end",
   cancel: "Cancels the turn of an agent, or a part of it",
   stop: "Ends an agent for good",
   watch: "What an agent did and does, as server-sent events; the id of each says where to go on",

@@ -19,6 +19,7 @@ export const apiRoutes: { readonly [M in ApiMethod]: ApiRoute } = {
   get: { verb: "GET", path: actor, status: 200 },
   send: { verb: "POST", path: `${actor}/send`, status: 202 },
   ask: { verb: "POST", path: `${actor}/ask`, status: 200 },
+  resume: { verb: "POST", path: `${actor}/resume`, status: 200 },
   cancel: { verb: "POST", path: `${actor}/cancel`, status: 200 },
   stop: { verb: "POST", path: `${actor}/stop`, status: 200 },
   watch: { verb: "GET", path: `${actor}/watch`, status: 200 },

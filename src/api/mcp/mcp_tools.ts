@@ -30,6 +30,12 @@ const offered = {
       "Gives an agent a prompt and waits for the end of its turn. With wait_ms it answers `running` " +
       "after so many milliseconds. The turn goes on even if nobody waits: ask again with the same key for its end.",
   },
+  resume: {
+    title: "Let a turn go on",
+    description:
+      "Lets the turn of an agent go on that waits since its model failed, for a person or for a time that is not over, " +
+      "and waits for its end as ask does. get says what an agent waits for.",
+  },
   questions: {
     title: "List open questions",
     description: "The questions of agents that wait for a decision, with what is to be decided.",
@@ -57,6 +63,9 @@ const offered = {
       "The agents that you can see, the newest first. next, if it is there, is before of the next page.",
   },
 } as const satisfies { readonly [M in ApiCall]?: ToolSketch };
+
+/** Those by which agents work: what they reach, nobody can say. */
+const worldly: ReadonlySet<string> = new Set(["spawn", "send", "ask", "resume"]);
 
 /** Name of a method that is a tool. */
 export type McpTool = keyof typeof offered;
@@ -112,7 +121,7 @@ function toolOf(name: McpTool): Tool {
       destructiveHint: isDestructive,
       // Only with a key of one's own; a client that repeats a call as it was may have none.
       idempotentHint: !isCommand,
-      openWorldHint: name === "spawn" || name === "send" || name === "ask",
+      openWorldHint: worldly.has(name),
     },
   };
 }

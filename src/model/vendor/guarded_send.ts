@@ -26,14 +26,21 @@ export interface Heard {
 /** What a vendor package takes as its `fetch`. */
 export type Send = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
+/** By what a request goes, and how long its answer may say nothing. */
+export interface Sending {
+  readonly client: Pick<GuardedClient, "fetch">;
+  /** Milliseconds. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /** Makes what one request is sent with; `heard` is told of the end mark, on wires that have one. Redirects are refused: a key goes where the operator said, or nowhere. */
-export function createSend(client: Pick<GuardedClient, "fetch">, heard?: Heard): Send {
+export function createSend({ client, timeoutMs = limits.modelCallDurationMs }: Sending, heard?: Heard): Send {
   return async (input, init = {}) => {
     const url = input instanceof Request ? input.url : input;
     const response = await client.fetch(url, { ...init, redirect: "error" }, {
-      headersMs: limits.modelCallDurationMs,
-      idleMs: limits.modelCallDurationMs,
-      totalMs: limits.modelCallDurationMs * 2,
+      headersMs: timeoutMs,
+      idleMs: timeoutMs,
+      totalMs: limits.modelAnswerDurationMsMax,
     });
     const type = response.headers.get("content-type") ?? "";
     if (!response.ok || /^(text\/html|application\/json)/i.test(type)) {
@@ -41,20 +48,31 @@ export function createSend(client: Pick<GuardedClient, "fetch">, heard?: Heard):
     }
     if (heard === undefined) return response;
     const { status, statusText, headers, body } = response;
-    return new Response(body?.pipeThrough(listening(heard)) ?? null, { status, statusText, headers });
+    return new Response(body === null ? null : listening(body, heard), { status, statusText, headers });
   };
 }
 
-/** Looks for the end mark in what passes; it may lie across two pieces. */
-function listening(heard: Heard): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+/**
+ * Looks for the end mark in what passes; it may lie across two pieces. Reads only when it is read: a transform between
+ * two streams would hold the first piece back for as many turns of the loop as it has queues.
+ */
+function listening(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  heard: Heard,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
   let tail = "";
-  return new TransformStream({
-    transform(bytes, controller) {
-      tail = (tail + new TextDecoder().decode(bytes.subarray(-64))).slice(-64);
+  return new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) return controller.close();
+      tail = (tail + decoder.decode(value.subarray(-64))).slice(-64);
       heard.isWhole ||= /data:\s*\[DONE\]/.test(tail);
-      controller.enqueue(bytes);
+      controller.enqueue(value);
     },
-  });
+    cancel: (reason) => reader.cancel(reason),
+  }, { highWaterMark: 0 });
 }
 
 async function readBounded(response: Response): Promise<string> {

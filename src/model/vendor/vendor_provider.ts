@@ -38,6 +38,8 @@ export interface VendorOptions {
   readonly providerOptions?: SharedV4ProviderOptions | undefined;
   /** Requests at once. */
   readonly concurrency?: number | undefined;
+  /** How long it may say nothing, in milliseconds. */
+  readonly timeoutMs?: number | undefined;
   /** Most that one answer may have, whatever is asked for. */
   readonly outputTokensMax?: number | undefined;
 }
@@ -48,6 +50,7 @@ export function createVendorProvider(options: VendorOptions): ModelProvider {
     name: options.provider,
     capabilities: options.capabilities,
     ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
+    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     generate: (request, signal) => generate(options, request, signal),
   };
 }
@@ -72,7 +75,7 @@ async function* generate(
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
   try {
     const hasEndMark = identity.kind === "openai_compatible";
-    const model = options.createModel(createSend(options.client, hasEndMark ? heard : undefined));
+    const model = options.createModel(createSend(options, hasEndMark ? heard : undefined));
     const { stream } = await model.doStream(callOf(options, request, { names, signal }));
     reader = stream.getReader();
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
