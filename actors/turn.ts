@@ -18,7 +18,7 @@ import { post } from "./outbox.ts";
 import * as output from "./output.ts";
 import { doneOf, failedOf, port } from "./port.ts";
 import { refusalsAfter, stuckNotes } from "./stuck.ts";
-import type { TurnContext, TurnEvent, TurnInput, TurnResult } from "./turn_context.ts";
+import { timeOf, type TurnContext, type TurnEvent, type TurnInput, type TurnResult } from "./turn_context.ts";
 import * as budget from "./turn_budget.ts";
 import { invoke, refusedNote, refuseInvoke } from "./turn_invoke.ts";
 import { modelStates } from "./turn_model_states.ts";
@@ -33,10 +33,6 @@ import * as waiting from "./turn_wait.ts";
 
 function endingOf(event: unknown): InvocationEnding {
   return (event as { readonly output: InvocationEnding }).output;
-}
-
-function timeOf(context: TurnContext, event: TurnEvent): number {
-  return "at" in event ? event.at : context.at;
 }
 
 /** The behaviour of one turn. Stops at 1,000 microsteps (K8). */

@@ -204,3 +204,8 @@ export interface TurnResult {
   readonly told?: readonly TaskNews[];
   readonly doubts?: readonly Doubt[];
 }
+
+/** When an event of the turn happened, in milliseconds since the epoch; of one that does not say, the time of the one before. */
+export function timeOf(context: TurnContext, event: TurnEvent): number {
+  return "at" in event ? event.at : context.at;
+}
