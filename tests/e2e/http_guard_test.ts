@@ -176,9 +176,13 @@ Deno.test("half-sent headers and bodies hold up nobody, and end by their deadlin
         size = await connection.read(bytes).catch(() => null);
       }
       connection.close();
-      return /^HTTP\/1\.1 408[^]*body_too_slow/.test(text);
+      return /^HTTP\/1\.1 408[^]*body_too_slow/.test(text) ? "body" : text.split("\r\n")[0];
     }));
-    assert.equal(ends.filter((isTold) => isTold).length, 20);
+    // Whoever is too slow may try again: none is told that it said nonsense.
+    const counts = Object.fromEntries(
+      [...new Set(ends)].map((end) => [end, ends.filter((one) => one === end).length]),
+    );
+    assert.deepEqual(counts, { body: 20, "HTTP/1.1 408 Request Timeout": 480 });
     assert.equal((await (await stage.ask("/agents")).json()).agents.length, 0);
   }));
 

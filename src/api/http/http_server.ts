@@ -47,8 +47,11 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     connectionsCheckingInterval: Math.min(headersMs, 1_000),
   }, (incoming, outgoing) => void served.answer(incoming, outgoing));
   server.maxConnections = apiLimits.connectionsMax;
-  server.on("clientError", (_error, socket) => {
-    if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+  server.on("clientError", (error, socket) => {
+    // A request that came too slowly may be sent again as it is; one that is no HTTP may not.
+    const isLate = (error as { readonly code?: string }).code === "ERR_HTTP_REQUEST_TIMEOUT";
+    const status = isLate ? "408 Request Timeout" : "400 Bad Request";
+    if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
     else socket.destroy();
   });
   await new Promise<void>((resolve, reject) => {
