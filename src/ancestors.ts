@@ -25,3 +25,11 @@ export function pathOf(records: RootRecords, root: RootAddress): readonly string
   if (sessions.length < 2) return undefined;
   return sessions.map((session) => records.get(session)?.title ?? session).reverse();
 }
+
+/** A session and all below it, as they were begun. */
+export function familyOf(roots: readonly RootRecord[], session: RootAddress): readonly RootRecord[] {
+  const records = new Map(roots.map((root) => [root.address, root]));
+  return roots.filter(({ kind, address }) =>
+    kind === "session" && sessionsAbove(records, address).includes(session)
+  ).sort((one, other) => one.createdAt - other.createdAt);
+}

@@ -2,7 +2,7 @@
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
 import type { Script } from "../../schemas/script.ts";
-import { sessionsAbove } from "../ancestors.ts";
+import { familyOf } from "../ancestors.ts";
 import type { Records } from "../host/host.ts";
 import { composeScript, ScriptFold, type ScriptLosses } from "../records/script_fold.ts";
 import { stringifyYaml } from "../yaml.ts";
@@ -82,15 +82,11 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
 }
 
 async function readScript(host: Records, root: RootRecord) {
-  const roots = await host.listRoots();
-  const records = new Map(roots.map((one) => [one.address, one]));
-  const below = roots.filter(({ kind, address }) =>
-    kind === "session" && address !== root.address &&
-    sessionsAbove(records, address).includes(root.address)
-  );
   const own = await fold(host, root.address);
   const others: ScriptFold[] = [];
-  for (const { address } of below) others.push(await fold(host, address));
+  for (const { address } of familyOf(await host.listRoots(), root.address)) {
+    if (address !== root.address) others.push(await fold(host, address));
+  }
   return composeScript(own, others);
 }
 

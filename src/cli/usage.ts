@@ -1,7 +1,7 @@
 /** `troupe usage`. */
 import type { RootRecord } from "../../schemas/entry.ts";
 import type { RootAddress } from "../../schemas/ids.ts";
-import { sessionsAbove } from "../ancestors.ts";
+import { familyOf } from "../ancestors.ts";
 import type { Host, Records } from "../host/host.ts";
 import { type ModelUse, noUse, plusUse, UsageFold, type UsageRow } from "../records/usage_fold.ts";
 import { type Cli, defineCommand, jsonOption, storeOption } from "./cli.ts";
@@ -57,16 +57,7 @@ async function showOne(
   if (kind !== "session") {
     throw new UsageError("root_not_found", `"${address}" is no session: see troupe sessions`);
   }
-  const roots = await host.listRoots();
-  const records = new Map(roots.map((root) => [root.address, root]));
-  const family = roots.filter((root) =>
-    sessionsAbove(records, root.address).includes(address) && isSession(root)
-  );
-  // The session itself first, then those below it as they were begun.
-  family.sort((one, other) =>
-    Number(other.address === address) - Number(one.address === address) ||
-    one.createdAt - other.createdAt
-  );
+  const family = familyOf(await host.listRoots(), address);
   const found = await readAll(cli, host, family);
   const total = sum(found.flatMap(({ rows }) => rows));
   if (json) {
