@@ -6,6 +6,7 @@ import type { HostEvent } from "../host/host.ts";
 import type { TurnReport } from "../turn_report.ts";
 import { isCall, isPaused } from "../journal/named_blobs.ts";
 import { visible } from "../tools/visible.ts";
+import { continuationText } from "./continuation_text.ts";
 import { entryText } from "./entry_text.ts";
 import { answerFor } from "../records/entry_view.ts";
 import { operatorAsModel } from "../redact/mark_places.ts";
@@ -148,15 +149,10 @@ class Transcript implements TurnView {
       const rejected = Number(peekText(report, "rejected"));
       const left = rejected === 0 ? "" : `, ${rejected} left out`;
       const why = peekText(report, "failure", "message");
-      if (why === "") {
-        out.line(
-          `  ${out.style.green("✓")} ${out.style.bold(name)}  ${out.style.dim(`${took}  ${tools}${left}`)}`,
-        );
-      } else {out.line(
-          `  ${out.style.red("✗")} ${out.style.bold(name)}  ${
-            visible(`${peekText(report, "failure", "code")}: ${why}`)
-          }`,
-        );}
+      const [mark, words] = why === ""
+        ? [out.style.green("✓"), out.style.dim(`${took}  ${tools}${left}`)]
+        : [out.style.red("✗"), visible(`${peekText(report, "failure", "code")}: ${why}`)];
+      out.line(`  ${mark} ${out.style.bold(name)}  ${words}`);
     }
   }
 
@@ -174,6 +170,8 @@ class Transcript implements TurnView {
     const id = `${entry.cause}.${peekText(body, "n")}`;
     if (type === "model.generate") {
       this.#showRefusals(peekList(args, "append"));
+      const again = continuationText(args);
+      if (again !== undefined) this.note(again);
       this.#running.set(id, { entry, label: "the model answers" });
       const early = this.#early.get(id);
       this.#early.clear(); // Of older attempts nobody will hear again.

@@ -27,8 +27,12 @@ Deno.test("run --json ends with the value of an answer that has its form, once i
     const prompt = lines.find(({ type }) => type === "session.prompt");
     const { message } = prompt?.["body"] as { message: { images: { mediaType: string }[] } };
     assert.deepEqual(message.images.map(({ mediaType }) => mediaType), ["image/gif", "image/gif"]);
-    const misfit = await stage.run("run", "agent", "Count", "--session", "last", "--json");
+    const misfit = await stage.run("run", "agent", "Count", "--session", "last");
     assert.equal(misfit.code, 1);
+    assert.match(
+      misfit.err,
+      /^asked once more: the answer does not fit output_schema: the answer is not one JSON value/m,
+    );
     assert.match(misfit.err, /output_invalid/);
   });
 });
