@@ -5,6 +5,7 @@ import { openTasks, untilTasksEnd } from "../host/host_tasks.ts";
 import type { StandingAnswer } from "./ask.ts";
 import type { Cli } from "./cli.ts";
 import { CheckFailedError, InterruptedError, reportError } from "./exit.ts";
+import { jsonLine } from "./json_line.ts";
 import type { Seat } from "./seat.ts";
 import { cutTo } from "./table.ts";
 import { answerChildren } from "./task_questions.ts";
@@ -13,6 +14,17 @@ const statusEveryMs = 250;
 /** Times that the wait is taken up: owners may end under it. */
 const triesMax = 5;
 const titleCharactersMax = 60;
+
+/** How a command that shows a turn shows the tasks that outlived it: as JSON, one line for each, or in words. */
+export function tasksView(
+  { terminal }: Pick<Cli, "terminal">,
+  { json, view }: { readonly json: boolean; readonly view: Pick<TasksView, "note"> },
+): TasksView {
+  return {
+    note: (text) => view.note(text),
+    ended: (record) => json ? terminal.out.line(jsonLine({ task: record })) : view.note(endText(record)),
+  };
+}
 
 /** How the wait shows. */
 export interface TasksView {

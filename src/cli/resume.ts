@@ -1,11 +1,9 @@
 /** `troupe resume`. */
-import type { TaskRecord } from "../../schemas/task.ts";
 import { readHostSettings, storeLocation } from "../host/home.ts";
 import { refuseMissing } from "../host/reader_host.ts";
-import { awaitTasks, endText } from "./await_tasks.ts";
+import { awaitTasks, tasksView } from "./await_tasks.ts";
 import { defineCommand, storeOption } from "./cli.ts";
 import { exitCodes, UsageError } from "./exit.ts";
-import { jsonLine } from "./json_line.ts";
 import { createJsonView } from "./json_view.ts";
 import { playTurn } from "./play_turn.ts";
 import { notCompleted } from "./run.ts";
@@ -48,13 +46,8 @@ export const command = defineCommand({
       const view = given.json ? createJsonView(cli.terminal) : createTranscript(cli.terminal);
       const turn = { session, fromSeq, request: { resume: true }, standing: given.answer, view } as const;
       const report = await playTurn(cli, seat, turn);
-      const ended = (record: TaskRecord) =>
-        given.json ? cli.terminal.out.line(jsonLine({ task: record })) : view.note(endText(record));
-      await awaitTasks(cli, seat, {
-        session,
-        standing: given.answer,
-        view: { note: (text) => view.note(text), ended },
-      });
+      const { answer: standing, json } = given;
+      await awaitTasks(cli, seat, { session, standing, view: tasksView(cli, { json, view }) });
       if (report.outcome !== "completed") throw notCompleted(report);
       return exitCodes.ok;
     });

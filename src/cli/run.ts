@@ -1,15 +1,13 @@
 /** `troupe run`. */
 import { limits } from "../../schemas/limits.ts";
-import type { TaskRecord } from "../../schemas/task.ts";
 import { readHostSettings, storeLocation } from "../host/home.ts";
 import type { TurnReport } from "../turn_report.ts";
-import { awaitTasks, endText } from "./await_tasks.ts";
+import { awaitTasks, tasksView } from "./await_tasks.ts";
 import { type Call, defineCommand, storeOption } from "./cli.ts";
 import { CheckFailedError, exitCodes, UsageError } from "./exit.ts";
 import { placeOptions, preparePlace, sayWhere } from "./place.ts";
 import { playTurn } from "./play_turn.ts";
 import { withSeat } from "./seat.ts";
-import { jsonLine } from "./json_line.ts";
 import { openModels, refuseModel } from "./model_refusal.ts";
 import { createJsonView } from "./json_view.ts";
 import { createTranscript } from "./transcript.ts";
@@ -106,13 +104,8 @@ async function run({ cli, options: given, args }: Call<typeof options>): Promise
       standing: given.answer,
       view,
     });
-    const ended = (record: TaskRecord) =>
-      given.json ? cli.terminal.out.line(jsonLine({ task: record })) : view.note(endText(record));
-    await awaitTasks(cli, seat, {
-      session,
-      standing: given.answer,
-      view: { note: (text) => view.note(text), ended },
-    });
+    const { answer: standing, json } = given;
+    await awaitTasks(cli, seat, { session, standing, view: tasksView(cli, { json, view }) });
     if (!given.json) await sayWaiting(cli, seat.host, session);
     if (report.outcome !== "completed") throw notCompleted(report);
     return exitCodes.ok;
